@@ -411,7 +411,7 @@ int mca_coll_gpuring_agreement_exchange(struct gr_op *op, uint32_t number)
         rc = mca_coll_gpuring_wait(exchange_poll, &waiting);
     }
     if (0 != rc) {
-        /* Messages may be under way into the records, which stay. */
+        /* Messages may be in flight into the records, which stay. */
         return rc; /* NOLINT(clang-analyzer-unix.Malloc) */
     }
     rc = reserve_records(&op->agreement, p);

@@ -36,7 +36,7 @@ struct gr_call_record {
 #define GR_CALL_RECORD_SHORT offsetof(struct gr_call_record, output)
 
 /*
- * The records of all ranks without output, combined by bitwise or: between nodes nobody needs them
+ * The records of all ranks without output, combined by bitwise or: between nodes no rank needs them
  * one by one. A bit set in both masks differs between ranks.
  */
 #define GR_CALL_RECORD_WORDS (GR_CALL_RECORD_SHORT / sizeof(uint64_t))
@@ -52,7 +52,7 @@ enum gr_agreement_use {
     GR_AGREEMENT_ONLY   /* ends with it: it only asks whether some buffer is on a device */
 };
 
-/* Between nodes, the exchange that is under way. */
+/* Between nodes, the exchange in progress. */
 enum gr_agreement_round {
     GR_ROUND_COMBINED, /* combined records */
     GR_ROUND_SINGLE    /* records one by one, for their IPC handles */
@@ -61,7 +61,7 @@ enum gr_agreement_round {
 /* An op's agreement. All zero at first; records and what follows are kept for the next call. */
 struct gr_call_agreement {
     enum gr_agreement_use use;            /* what the op does with it */
-    enum gr_agreement_round round;        /* between nodes: the exchange that is under way */
+    enum gr_agreement_round round;        /* between nodes: the exchange in progress */
     int result;                           /* between nodes: 0, or -1 when calls differ */
     struct gr_call_record record;         /* this rank's */
     struct gr_combined_records combined;  /* between nodes: this rank's, then all ranks' */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The devices of this process. Nothing is loaded before somebody needs it: a buffer can only be
+ * The devices of this process. Nothing is loaded before a call needs it: a buffer can only be
  * device memory when the application has loaded the driver, which is noticed by the list of loaded
  * objects having grown; a device is used only when all ranks of a communicator know that one of
  * them has buffers there.

@@ -4,7 +4,7 @@
  *
  * A rank whose call fails after the ranks have agreed on it leaves the others waiting for it, in
  * links, on boards, in kernels, in set-ups. So it sends each of them a message on MPI_COMM_WORLD,
- * and whoever waits looks for such messages. A communicator that has failed stays so: its calls
+ * and a rank that waits looks for such messages. A communicator that has failed stays so: its calls
  * return the error at once. Other communicators go on.
  */
 #ifndef GR_ENGINE_FAILURE_H
@@ -38,7 +38,7 @@ void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc);
 const char *mca_coll_gpuring_error_text(int rc);
 
 /*
- * For whoever waits on the communicator: whether it has failed, been revoked, or lost a
+ * For a call that waits on the communicator: whether it has failed, been revoked, or lost a
  * rank (ULFM). thorough: look for messages of other ranks, too; that takes as long as a call of
  * gr_runtime_progress(). Returns the code, or 0.
  */

@@ -156,7 +156,7 @@ static struct gr_failure_message *message_new(const struct gr_comm *comm, enum m
     return message;
 }
 
-/* Nobody waits for these messages to leave: a peer may be gone. */
+/* Does not wait until these messages have left: a peer may be gone. */
 static void send_to_all(const struct gr_comm *comm, struct gr_failure_message *message)
 {
     int r, to;
@@ -306,7 +306,7 @@ static bool hear_one(struct gr_process *process)
 }
 
 /*
- * To probe progresses MPI, which may come back here: then there is somebody who looks already.
+ * Probing progresses MPI, which may call this function again: it then returns at once.
  */
 void mca_coll_gpuring_failure_poll(struct gr_process *process)
 {

@@ -41,7 +41,7 @@ struct gr_failure_message {
 struct gr_failures {
     gr_lock_t lock;                  /* of the lists */
     struct gr_comm *comms;           /* list: communicators that hear of failures */
-    struct gr_failure_message *sent; /* messages may be under way from there until the end */
+    struct gr_failure_message *sent; /* messages may be in flight from there until the end */
     /* of communicators on which this rank has not made a call yet */
     struct gr_failure_message *heard;
     struct gr_failure_message spare[GR_SPARE_MESSAGES];

@@ -345,8 +345,8 @@ void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op
     bool near;
 
     /*
-     * the last time, too: what was read is told to its writers. To send may have been all that was
-     * left
+     * Also after the op's last step, since it sends credits for what was read. Sending may have
+     * completed the op.
      */
     if (mca_coll_gpuring_net_send() || NULL == queue->held || GR_OP_DONE == op->phase) {
         return;

@@ -103,7 +103,7 @@ static bool poll_setup(struct gr_op *op, bool here, uint64_t *moved)
     }
     if (GR_DONE != rc) {
         /*
-         * The set-up is never freed: messages may be under way into it, and other ranks may already
+         * The set-up is never freed: messages may be in flight into it, and other ranks may already
          * write to its slabs. The communicator cannot be used any more.
          */
         mca_coll_gpuring_op_report_failure(

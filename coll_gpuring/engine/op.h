@@ -13,7 +13,7 @@
  * Where some rank may have buffers on a device, an op begins with an agreement (call_agreement.h):
  * after it, all ranks know alike whether kernels or the host run the call.
  *
- * Whoever has time drives a queue, one thread at a time: the blocking call that waits,
+ * A queue is driven by one thread at a time: the blocking call that waits,
  * gr_runtime_progress(), or the progress thread. No thread holds a queue while it progresses Open
  * MPI.
  */
@@ -105,7 +105,7 @@ struct gr_op {
     struct gr_choice choice;        /* algorithm, protocol, channels, chunks */
     const struct gr_executor *exec; /* runs the op; NULL: not picked yet */
 
-    struct gr_setup *setup;      /* under way; NULL: none. Owned */
+    struct gr_setup *setup;      /* in progress; NULL: none. Owned */
     struct gr_setup *next_setup; /* comes after it: the links of step timing. Owned */
     /*
      * Numbers of the set-ups that may follow an agreement: [exec->on_device]. Reserved before it,

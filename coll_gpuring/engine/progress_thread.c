@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The optional progress thread: moves what nonblocking and persistent calls have under way while
+ * The optional progress thread: moves what nonblocking and persistent calls have in flight while
  * the application computes. It neither sends messages nor completes requests, which are Open MPI's
  * and may not be thread-safe; the next MPI call of the application does that.
  */
@@ -25,7 +25,7 @@
  */
 #define ROUNDS_BUSY 200
 #define NAP_NS 20000
-/* The same when nothing is under way. */
+/* The same when nothing is in flight. */
 #define NAP_IDLE_NS 200000
 
 static void nap(long ns)

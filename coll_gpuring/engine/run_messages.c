@@ -202,7 +202,7 @@ static int poll_messages(struct gr_op *op, uint64_t *moved)
     return rc;
 }
 
-/* Messages may still be under way: their memory is never freed. */
+/* Messages may still be in flight: their memory is never freed. */
 static bool abort_messages(struct gr_op *op, bool here)
 {
     (void) op;

@@ -20,7 +20,7 @@ struct gr_transport;
 
 /* ---- messages between the ranks of a communicator ---- */
 
-/* A message under way; the runtime's. A pointer that is NULL stands for none. */
+/* A message in flight; the runtime's. A pointer that is NULL stands for none. */
 struct gr_message;
 
 /*
@@ -35,7 +35,7 @@ int gr_runtime_receive(const struct gr_comm *comm, void *buf, size_t bytes, int 
 
 /*
  * Test a message: 1 when it is complete, then *message is set to NULL, or was NULL already; 0 when
- * it is under way; GR_ERR_FAILED on error. Does not progress MPI, so it may be called from
+ * it is in flight; GR_ERR_FAILED on error. Does not progress MPI, so it may be called from
  * gr_runtime_progress().
  */
 int gr_runtime_test(struct gr_message **message);
@@ -62,7 +62,7 @@ int gr_runtime_tag(int offset);
 int gr_runtime_number(const struct gr_comm *comm, int rank);
 
 /*
- * send: to the process of that number; nobody waits for the message to arrive, and it stays in
+ * send: to the process of that number; does not wait for the message to arrive, which stays in
  * memory until the end of the component. probe: whether a message has arrived, and from which
  * process. receive: that message. 0, or GR_ERR_FAILED.
  */

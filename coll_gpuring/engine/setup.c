@@ -12,8 +12,8 @@
  *                know the same. Then the team takes the links, or none, on all ranks
  *
  * Set-ups are numbered at the calls that need them, which come in the same order on all ranks. The
- * tags of their messages contain the number, so several set-ups can be under way in any order: one
- * of a pending nonblocking call, and one of the init of a persistent request.
+ * tags of their messages contain the number, so several set-ups can be in progress in any order:
+ * one of a pending nonblocking call, and one of the init of a persistent request.
  */
 #include "engine/setup.h"
 

@@ -42,7 +42,7 @@ int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
 /* After GR_DONE: the team takes the links, or, on all ranks, none. Frees the set-up. */
 void mca_coll_gpuring_setup_end(struct gr_setup *setup);
 
-/* The phase whose messages are under way, see setup.c. */
+/* The phase whose messages are in flight, see setup.c. */
 enum gr_setup_state {
     GR_SETUP_NEW,     /* none */
     GR_SETUP_DEVICES, /* rank 0 receives the devices of all ranks */
@@ -78,7 +78,7 @@ struct gr_net_endpoint {
     struct gr_net_handle theirs; /* received from it */
 };
 
-/* A set-up under way. */
+/* A set-up in progress. */
 struct gr_setup {
     struct gr_op_queue *queue; /* whose links it makes; borrowed */
     struct gr_pool *pool;      /* the process's shared memory; borrowed */
@@ -97,7 +97,7 @@ struct gr_setup {
     int mine_error;                  /* 0, or why this rank has no device: GR_ERR_... */
     struct gr_setup_device *devices; /* [p + 1]: of all ranks, and this rank's own; owned */
     struct gr_message **messages;    /* of the phase; owned */
-    int nmessages;                   /* messages under way */
+    int nmessages;                   /* messages in flight */
     int awaited;                     /* the first `awaited` messages are receives */
     int distance;                    /* agreement: 2^round */
     struct gr_setup_result sent;     /* agreement: sent in this round */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call on its way to its queue. */
+/* Submitting a call to its queue (submit.h). */
 #include "engine/submit.h"
 
 #include "engine/choose.h"
@@ -130,7 +130,7 @@ static int set_up(struct gr_op_queue *queue, struct gr_op *op)
             op->setup = op->next_setup;
             op->next_setup = NULL;
         }
-        /* messages may be under way into the set-up: what it has stays with it */
+        /* messages may be in flight into the set-up: what it has stays with it */
         queue->lost = 0 != rc;
     }
     if (0 != rc) {

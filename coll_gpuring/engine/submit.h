@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call on its way to its queue: what is decided and made before the op waits for its turn. */
+/* Submitting a call: what is decided and made before the op waits for its turn. */
 #ifndef GR_ENGINE_SUBMIT_H
 #define GR_ENGINE_SUBMIT_H
 
@@ -12,7 +12,7 @@ struct gr_op;
 struct gr_op_queue;
 
 /*
- * Begin a new call with an op that has none under way. Its owner then sets id, root, kernel,
+ * Begin a new call with an op that has none in progress. Its owner then sets id, root, kernel,
  * buffers, output, and the sizes in op->data. queue NULL: a persistent request has none yet.
  */
 void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *queue);

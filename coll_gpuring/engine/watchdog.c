@@ -57,7 +57,7 @@ static void check_clock(struct gr_watch *watch, const struct gr_waiting *waiting
     if (timeout <= 0) {
         return;
     }
-    /* whoever did not look for so long was not waiting: the application computed */
+    /* a rank that did not poll for so long was not waiting: the application computed */
     if (0 == watch->since || t - watch->last > timeout / 2) {
         watch->since = t;
         watch->next = timeout;

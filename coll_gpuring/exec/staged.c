@@ -336,7 +336,7 @@ static int staged_move(void *ctx, const struct gr_move *mv)
     return rc;
 }
 
-/* What the slot's last values made full goes on its way: some of them are written only now. */
+/* Begin to copy what the slot's last values completed: some of them are written only now. */
 static void staged_commit(void *ctx, uint32_t channel, const struct gr_step *step)
 {
     struct gr_staged *s = ctx;

@@ -59,13 +59,13 @@ struct gr_staged {
 /*
  * Begin the copies of a call whose stepper was started with gr_staged_executor and s. Bands have at
  * most `piece` (> 0) bytes, unless there would be more than GR_BANDS. 0, or negative on error;
- * then, too, copies may be under way until gr_staged_end().
+ * then, too, copies may be in flight until gr_staged_end().
  */
 int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct gr_stepper *stepper,
                     const struct gr_staged_copy *in, const struct gr_staged_copy *out,
                     size_t piece);
 
-/* The call has ended: wait for copies that are under way. 0, or the first error of a copy. */
+/* The call has ended: wait for copies that are in flight. 0, or the first error of a copy. */
 int gr_staged_end(struct gr_staged *s);
 
 /* Free memory that is kept for the next call. */

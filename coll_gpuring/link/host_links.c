@@ -59,7 +59,7 @@ static int finish(struct gr_join *join, struct gr_join_agreement *a)
 }
 
 /* The team takes over what was agreed on. */
-static void settle(struct gr_join *join, int status, const struct gr_join_agreement *a)
+static void apply_agreement(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     join->team->direct = a->host.direct;
     *gr_team_state(join->team, join->way, join->root) =
@@ -175,7 +175,7 @@ static void take_links(struct gr_join *join, int status, const struct gr_join_ag
             l->data_at = gr_link_data_at(l->shared, l->nslots, l->slot_bytes);
         }
     }
-    settle(join, status, a);
+    apply_agreement(join, status, a);
 }
 
 static void release(struct gr_join *join, struct gr_connection *c)
@@ -244,7 +244,7 @@ static void take_boards(struct gr_join *join, int status, const struct gr_join_a
         b->leases[w->end.rank] = w->handle.lease;
         gr_board_attach(&b->box, w->end.rank, w->base);
     }
-    settle(join, status, a);
+    apply_agreement(join, status, a);
 }
 
 const struct gr_link_memory gr_host_boards = {

@@ -9,11 +9,11 @@
  *                                                ... kernels load and store there ...
  *                                                unmap(): the mapping stays in the cache
  *
- * Nobody is told when an allocation is freed. So a handle has the driver's buffer id, which no
- * later allocation of the process gets: cache entries are never used for another allocation at the
- * same addresses. The mapping of a freed allocation is closed when its addresses are mapped again,
- * when the cache is full, or by gr_ipc_cache_trim() and gr_ipc_cache_close(). Until then the driver
- * does not free its memory.
+ * The driver does not report when an allocation is freed. So a handle has the driver's buffer id,
+ * which no later allocation of the process gets: cache entries are never used for another
+ * allocation at the same addresses. The mapping of a freed allocation is closed when its addresses
+ * are mapped again, when the cache is full, or by gr_ipc_cache_trim() and gr_ipc_cache_close().
+ * Until then the driver does not free its memory.
  *
  * Memory can be shared if it is from cuMemAlloc (cudaMalloc) in the primary context of the cache's
  * device. Other memory (host, pinned and managed memory, reserved ranges, pools, other contexts and

@@ -62,7 +62,7 @@ struct gr_team {
 /* Whether a team has what a way needs (of a rooted algorithm: with that root). */
 enum gr_links {
     GR_LINKS_NONE,   /* never asked for */
-    GR_LINKS_ASKED,  /* a set-up is under way; up to here the state is the same on all ranks */
+    GR_LINKS_ASKED,  /* a set-up is in progress; up to here the state is the same on all ranks */
     GR_LINKS_THERE,  /* connected */
     GR_LINKS_REFUSED /* a set-up failed on some rank; no other set-up is tried */
 };

@@ -45,7 +45,7 @@ static int count_others(const struct gr_call *call, bool receive)
     int in = 0, out = 0;
 
     if (gr_calls[call->id].neighbors) {
-        /* where there is no topology, whoever does the call says so */
+        /* where there is no topology, the saved collective returns the error */
         return OMPI_SUCCESS == mca_topo_base_neighbor_count(call->comm, &in, &out)
                    ? (receive ? in : out)
                    : 0;

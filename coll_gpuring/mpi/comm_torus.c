@@ -85,7 +85,7 @@ static struct gr_torus torus_of_grid(struct ompi_communicator_t *comm)
 }
 
 /*
- * Whether a torus that somebody stated is that of the cluster, which knows more of it: that it is
+ * Whether a torus that the user stated is that of the cluster, which knows more of it: that it is
  * nested.
  */
 static bool is_cluster(const struct gr_torus *torus, const struct gr_torus *cluster)

@@ -25,16 +25,16 @@
 
 #include <stdlib.h>
 
-typedef struct gr_handed {
+typedef struct gr_fallback_call {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
     struct gr_stage stage;
-    struct gr_call call;        /* as it was left to the saved collective */
-    ompi_request_t *inner;      /* MPI_REQUEST_NULL: pairs are all of it */
-    struct gr_p2p_split *pairs; /* large messages, or NULL; */
-    bool paired;                /* they are through, */
-    int rc;                     /* with this MPI error code */
-    struct gr_handed *next;     /* in the list of those under way */
-    opal_object_t **retained;   /* by a persistent request: types, operation */
+    struct gr_call call;           /* as it was left to the saved collective */
+    ompi_request_t *inner;         /* MPI_REQUEST_NULL: pairs are all of it */
+    struct gr_p2p_split *pairs;    /* large messages, or NULL; */
+    bool paired;                   /* they are through, */
+    int rc;                        /* with this MPI error code */
+    struct gr_fallback_call *next; /* in the list of those in progress */
+    opal_object_t **retained;      /* by a persistent request: types, operation */
     int nretained;
     void *kept; /* and copies of the call's arrays */
 } gr_handed_t;
@@ -96,7 +96,7 @@ static void handed_destruct(gr_handed_t *h)
     free(h->kept);
 }
 
-/* ---- those under way ---- */
+/* ---- calls in progress ---- */
 
 static void enlist(gr_handed_t *h)
 {
@@ -125,13 +125,13 @@ static bool pairs_are_done(gr_handed_t *h)
         return false;
     }
     if (GR_DONE != status) {
-        h->pairs = NULL; /* messages may be under way: what they need stays */
+        h->pairs = NULL; /* messages may be in flight: what they need stays */
         h->rc = MPI_ERR_OTHER;
     }
     return h->paired = true;
 }
 
-/* Whether the saved collective is through with it; then *rc is its result. */
+/* Whether the saved collective has completed it; then *rc is its result. */
 static bool inner_is_done(gr_handed_t *h, int *rc)
 {
     if (MPI_REQUEST_NULL == h->inner) {
@@ -298,7 +298,7 @@ static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct g
                                 : status;
     if (OMPI_SUCCESS == status) {
         mca_coll_gpuring_p2p_split_free(form->pairs);
-    } /* else messages may be under way: what they need stays */
+    } /* else messages may be in flight: what they need stays */
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_to_ompi(status) : rc;
 }
 

@@ -16,7 +16,7 @@ struct gr_form;
 int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                const struct gr_form *form);
 
-/* Go on with what is under way; returns how many ended. opal_progress calls it. */
+/* Go on with what is in flight; returns how many ended. opal_progress calls it. */
 int mca_coll_gpuring_fallback_progress(void);
 void mca_coll_gpuring_fallback_close(void);
 

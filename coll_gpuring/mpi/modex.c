@@ -68,10 +68,10 @@ static struct {
 /* Stands for a process that has no record. */
 static struct modex_record absent;
 
-/* Parameters about whose difference the user has been told. */
+/* Parameters about whose difference the user has been warned. */
 static bool warned[GR_NPARAMS];
 
-/* mpi_yield_when_idle: what acts on it, opal_progress, is told of it later only. */
+/* mpi_yield_when_idle: opal_progress, which acts on it, learns of it only later. */
 static bool yields(void)
 {
     int index = mca_base_var_find("ompi", "mpi", NULL, "yield_when_idle");
@@ -258,7 +258,7 @@ static void merge_params(struct ompi_communicator_t *comm, struct modex_record *
                          gr_params_t *merged)
 {
     int p = ompi_comm_size(comm), k, r;
-    bool told_common = false;
+    bool warned_common = false;
 
     *merged = records[0]->params;
     for (k = 0; k < GR_NPARAMS; k++) {
@@ -267,10 +267,10 @@ static void merge_params(struct ompi_communicator_t *comm, struct modex_record *
 
             if (other != first) {
                 /* that of all collectives differs: no need to say it for each */
-                if (!told_common || k < GR_PARAM_ALGORITHM) {
+                if (!warned_common || k < GR_PARAM_ALGORITHM) {
                     tell_difference(comm, "parameter-differs", k, first, other, r);
                 }
-                told_common = told_common || GR_PARAM_COMMON == k;
+                warned_common = warned_common || GR_PARAM_COMMON == k;
                 merged->value[k] = mca_coll_gpuring_param_default(k);
                 break;
             }

@@ -102,7 +102,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     mca_coll_base_comm_coll_t *coll = comm->c_coll;
     const char *missing = NULL;
 
-    /* those whose place we take; what nobody does, we do not offer either */
+    /* saves the functions that gpuring replaces; one that no component has is not offered */
 #define SAVE(name)                                                         \
     if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) { \
         module->super.coll_##name = NULL;                                  \
@@ -117,8 +117,8 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         return OMPI_SUCCESS;
     }
     /*
-     * every call that is taken may have to be left to the saved collective, on some rank, so
-     * somebody must stand behind each
+     * every supported call may have to be left to the saved collective, on some rank, so each must
+     * have one
      */
 #define LOOK_FOR(name) missing = NULL == missing && NULL == module->saved_##name ? #name : missing;
     GR_FOR_EACH_SUPPORTED(LOOK_FOR)

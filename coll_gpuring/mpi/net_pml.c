@@ -10,9 +10,9 @@
  * Messages of one tag do not overtake each other, so the receives of data need no numbers.
  *
  * Requests are looked at only, in pml_progress(): what completes them is Open MPI's progress, which
- * whoever waits calls anyway. Called from in here it would come back to the queues, and those to
- * the network that this thread has; so nothing here calls it but the end, and while a thread is in
- * here queues are not driven (gr_runtime_in_transport()).
+ * a rank that waits calls anyway. Called from here it would drive queues, and those the network
+ * that this thread has locked. So only close calls it, and queues are not driven while a thread is
+ * in here (gr_runtime_in_transport()).
  */
 #include "mpi/runtime.h"
 
@@ -62,7 +62,7 @@ struct receiving {
     struct connection *from;
     struct gr_net_head head;
     ompi_request_t *pml_request;
-    void *dropped; /* nobody wants them */
+    void *dropped; /* memory for data whose link is gone */
 };
 
 struct pml {
@@ -161,7 +161,7 @@ static int pml_send(void *end, void *connection, struct gr_net_message *message,
     state = OMPI_SUCCESS == send_both(s, data, bytes) ? sending_state(s) : GR_ERR_LOST;
     inside = false;
     if (0 > state) {
-        /* s is not used again: one of its PML requests may be under way */
+        /* s is not used again: one of its PML requests may be in flight */
         lose(p, c, "Open MPI cannot send a message");
     } else if (1 == state) {
         sending_put(p, s);
@@ -202,7 +202,7 @@ static int post_head(struct connection *c)
         irecv(&c->came, sizeof(c->came), MPI_BYTE, c->rank, TAG_HEAD, world(), &c->pml_request));
 }
 
-/* The data of a head are on their way. OMPI error code. */
+/* The data of a head are in flight. OMPI error code. */
 static int fetch(struct pml *p, struct connection *c, void *to)
 {
     struct receiving *r = malloc(sizeof(*r));

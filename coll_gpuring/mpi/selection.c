@@ -2,9 +2,10 @@
 /*
  * `mpirun --mca coll gpuring` alone.
  *
- * Such a selection names one component, and Open MPI would end in MPI_Init because nobody offers
- * the other collectives. While gpuring's parameters are being registered, the framework's selection
- * can still be changed: the components that complete it are appended to the list and loaded.
+ * Such a selection names one component, and Open MPI would end in MPI_Init because no component
+ * offers the other collectives. While gpuring's parameters are being registered, the framework's
+ * selection can still be changed: the components that complete it are appended to the list and
+ * loaded.
  */
 #include "mpi/selection.h"
 

@@ -252,7 +252,7 @@ static int is_flushed(struct gr_net_link *l)
 
 void gr_net_recv_done(void *ctx, const struct gr_net_head *head, int status)
 {
-    struct gr_net_link *l = gr_net_find(ctx, head->link); /* not freed: the message is under way */
+    struct gr_net_link *l = gr_net_find(ctx, head->link); /* not freed: the message is in flight */
 
     l->in_flight--;
     l->receiving &= ~((uint64_t) 1 << (head->seq - l->next));

@@ -12,7 +12,7 @@
  * and kernels only deal with FIFOs. A slot is sent from its own memory, or from where its data lie
  * (gr_fifo.data_at), once the reader has a free slot: credits say how many slots it has read. They
  * are sent with data of the other direction, or alone. The network has no queues: a link has as
- * many messages under way as slots, and one credit.
+ * many messages in flight as slots, and one credit.
  *
  * A connection to a peer is made for the first link to it, and kept.
  *

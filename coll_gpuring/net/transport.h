@@ -104,7 +104,7 @@ struct gr_transport {
                 size_t size);
     /*
      * Close all connections and free the end. What was sent has `patience` seconds to leave the
-     * process. Every message under way is reported as sent or failed first.
+     * process. Every message in flight is reported as sent or failed first.
      */
     void (*close)(void *end, double patience);
     /* Write this end's address and return its length. Longer than size: nothing is written. */

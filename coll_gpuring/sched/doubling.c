@@ -10,7 +10,7 @@
 #include "sched/two_level.h"
 
 #include <limits.h>
-/* Bytes of a message that are on their way while another rank of the node makes its own ready. */
+/* Bytes of a message in flight while another rank of the node makes its own ready. */
 #define HIDDEN 128.0
 
 /*

@@ -244,7 +244,7 @@ GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
 
 /* ---- costs ---- */
 
-/* Bytes of a message that are on their way to or from the root while another one is made ready. */
+/* Bytes of a message in flight to or from the root while another one is made ready. */
 #define HIDDEN_AT_ROOT 32.0
 
 /* Messages of all ranks to all others at once hinder each other by so much. */

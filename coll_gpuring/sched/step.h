@@ -42,8 +42,8 @@ enum gr_step_bits {
     GR_STORE = 4, /* write the value to dest */
     GR_SEND = 8,  /* put the value into each link to[0..nto) */
     /*
-     * The value is a result. What is stored is not touched again. Who receives what is sent stores
-     * it as it is, to the same elements of GR_OUT, which it neither reads nor writes before.
+     * The value is a result. What is stored is not touched again. The receiver of the message
+     * stores it as it is, to the same elements of GR_OUT, which it neither reads nor writes before.
      */
     GR_FINAL = 16
 };

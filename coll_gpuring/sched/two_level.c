@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two levels: few messages between nodes, for what is so small that messages count and not bytes.
+ * Two levels: few messages between nodes, for latency-bound sizes.
  * Inside a node all give to its leader, or take from it (two_level.h); only leaders talk to other
  * nodes.
  *

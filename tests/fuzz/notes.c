@@ -17,7 +17,7 @@ static struct gr_sync_port lines; /* over the links below */
 static struct gr_port port;       /* the same with another clock */
 static int64_t clock_ns;
 static struct gr_link in[RANKS], out[RANKS];
-static struct gr_link_shared *frames[2 * RANKS];
+static struct gr_link_shared *slabs[2 * RANKS];
 static uint64_t sent_to_me[RANKS]; /* notes */
 static struct fuzz_input input;
 static int answers; /* the others answer */
@@ -97,12 +97,12 @@ static void make_link(struct gr_link *l, int k)
     size_t bytes = gr_link_bytes(GR_NOTE_SLOTS, GR_NOTE_BYTES);
 
     bytes = (bytes + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
-    if (NULL == frames[k]) {
-        frames[k] = aligned_alloc(GR_CACHE_LINE, bytes);
-        FUZZ_NEED(NULL != frames[k]);
+    if (NULL == slabs[k]) {
+        slabs[k] = aligned_alloc(GR_CACHE_LINE, bytes);
+        FUZZ_NEED(NULL != slabs[k]);
     }
-    memset(frames[k], 0, bytes);
-    gr_link_attach(l, frames[k], 0, GR_NOTE_SLOTS, GR_NOTE_BYTES);
+    memset(slabs[k], 0, bytes);
+    gr_link_attach(l, slabs[k], 0, GR_NOTE_SLOTS, GR_NOTE_BYTES);
 }
 
 /* A rank says something: mostly what could be a note of the present state, with some of it changed.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Offers of frames in shared memory (link/pool.h): what is mapped can be touched, whatever a peer
+/* Offers of slabs in shared memory (link/pool.h): what is mapped can be touched, whatever a peer
  * has offered. */
 #include "fuzz.h"
 
@@ -7,14 +7,14 @@
 
 #include <unistd.h>
 
-enum { FRAMES = 3 };
+enum { SLABS = 3 };
 
 static const struct gr_peer_id owner = {7, 0}, peer = {7, 1};
 
 /* Offer number k, changed here and there; or all of it from the input. */
 static struct gr_slab_handle changed(struct fuzz_input *in, const struct gr_slab_handle *good)
 {
-    struct gr_slab_handle handle = good[fuzz_below(in, FRAMES)];
+    struct gr_slab_handle handle = good[fuzz_below(in, SLABS)];
 
     switch (fuzz_below(in, 4)) {
     case 0:
@@ -33,7 +33,7 @@ static struct gr_slab_handle changed(struct fuzz_input *in, const struct gr_slab
     if (handle.pid != getpid()) { /* not the files of other processes: this one's are as good */
         handle.pid = handle.pid % 2 ? (int32_t) getpid() : -1;
     }
-    if (handle.fd != good[0].fd && handle.fd != good[FRAMES - 1].fd) {
+    if (handle.fd != good[0].fd && handle.fd != good[SLABS - 1].fd) {
         handle.fd = -1 - (handle.fd & INT32_MAX);
     }
     return handle;
@@ -50,15 +50,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, size};
     struct gr_pool *pool = gr_pool_open("/dev/shm", owner, (size_t) 1 << 20);
     struct gr_pool *other = gr_pool_open("/dev/shm", peer, (size_t) 1 << 20);
-    struct gr_slab *frames[FRAMES];
-    struct gr_slab_handle good[FRAMES];
+    struct gr_slab *slabs[SLABS];
+    struct gr_slab_handle good[SLABS];
     int k, error;
 
-    FUZZ_NEED(0 == gr_pool_lease(pool, 4096, 1, FRAMES - 1, frames));
-    FUZZ_NEED(0 ==
-              gr_pool_lease(pool, 100000, 1, 1, &frames[FRAMES - 1])); /* a segment of its own */
-    for (k = 0; k < FRAMES; k++) {
-        good[k] = gr_pool_export(pool, frames[k]);
+    FUZZ_NEED(0 == gr_pool_lease(pool, 4096, 1, SLABS - 1, slabs));
+    FUZZ_NEED(0 == gr_pool_lease(pool, 100000, 1, 1, &slabs[SLABS - 1])); /* a segment of its own */
+    for (k = 0; k < SLABS; k++) {
+        good[k] = gr_pool_export(pool, slabs[k]);
     }
     while (in.left > 0) {
         struct gr_slab_handle handle = changed(&in, good);
@@ -74,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             touch(at + wanted - sizeof(struct gr_lease_user));
         }
     }
-    for (k = 0; k < FRAMES; k++) { /* a good one is still taken */
+    for (k = 0; k < SLABS; k++) { /* a good one is still taken */
         FUZZ_NEED(NULL != gr_pool_map(other, &good[k], &error));
     }
     gr_pool_close(other);

@@ -10,11 +10,12 @@
  * was written at all. Memory starts as poison. Links are FIFOs of a bounded number of slots, one
  * for each (channel, ordered pair).
  *
- * symbolic_mover.c   values, links, and struct gr_executor_ops on them: what is checked while data
- * move symbolic_lent.c    messages that are not in slots, but still where their sender has them
- * symbolic_run.c     sets a case up, runs the ranks in some order of scheduling, what is checked at
- * the end symbolic_trees.c   a check of double trees on the trace of a run symbolic_expect.c  what
- * MPI and the algorithms' stated orders of reduction say each rank must end up with
+ * symbolic_executor.c  values, links, and struct gr_executor_ops on them: checks while data move
+ * symbolic_lent.c      messages that are not in slots, but still where their sender has them
+ * symbolic_run.c       sets a case up, runs the ranks in some order of scheduling, checks the end
+ * symbolic_trees.c     a check of double trees on the trace of a run
+ * symbolic_expect.c    what MPI and the algorithms' stated orders of reduction say each rank must
+ *                      end up with
  */
 #ifndef GR_TESTS_SYMBOLIC_H
 #define GR_TESTS_SYMBOLIC_H
@@ -94,8 +95,8 @@ struct sym_case {
     int in_place;
     int zero_copy; /* results are in the receiver's output as soon as they are sent */
     /*
-     * messages lie in their sender's buffers until they are taken, though the algorithm is hasty;
-     * where it is not they do, unless zero_copy is set
+     * messages lie in their sender's buffers until they are taken, though the algorithm overwrites
+     * what it has sent; where it does not they do, unless zero_copy is set
      */
     int borrowed;
     enum sym_policy policy;
@@ -214,7 +215,7 @@ void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged);
 /* Note the first failure; returns -1. */
 int sym_fail(struct sym *w, enum sym_check check, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-extern const struct gr_executor_ops sym_mover;
+extern const struct gr_executor_ops sym_executor;
 void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot,
               const struct sym_value *operand,
               const struct sym_value *dest); /* the value is in the slot now */

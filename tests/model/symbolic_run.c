@@ -242,7 +242,7 @@ static void set_up(struct sym *w, const struct sym_case *c)
         *me = (struct sym_rank) {.w = w, .rank = r};
         make_plan(w, me);
         make_buffers(me, &mem);
-        gr_stepper_start(&me->stepper, &me->plan, &sym_mover, me);
+        gr_stepper_start(&me->stepper, &me->plan, &sym_executor, me);
     }
 }
 

@@ -16,7 +16,7 @@ static struct gr_link *link_of(struct gr_link *links, const struct tc_rank *r, u
     return &links[channel * (uint32_t) r->world->tw.p + (uint32_t) rank];
 }
 
-/* ---- the mover: a slot says when it arrives ---- */
+/* ---- the executor: a slot says when it arrives ---- */
 
 static int slot_is_there(const struct tc_rank *r, struct gr_link *l)
 {
@@ -75,7 +75,7 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *s)
     }
 }
 
-static const struct gr_executor_ops mover = {ready, move, commit, NULL};
+static const struct gr_executor_ops ops = {ready, move, commit, NULL};
 
 /* ---- the gate: the timer, watched ---- */
 
@@ -182,7 +182,7 @@ static void call_begin(struct tc_rank *r)
         r->plan.sched[c] = sched_of(r, r->rank, c);
     }
     gr_timer_begin(&r->timer, &timing, &links, r->call > 0, GR_COLL_ALLREDUCE == job->coll);
-    gr_stepper_start(&r->stepper, &r->plan, &mover, r);
+    gr_stepper_start(&r->stepper, &r->plan, &ops, r);
     gr_stepper_gate(&r->stepper, &gate, r);
     r->running = 1;
 }

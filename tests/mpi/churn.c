@@ -14,7 +14,7 @@
 #include "tap.h"
 
 #define BLOCK 500         /* integers of an alltoall */
-#define SLACK (512 << 10) /* frames that a late rank keeps a little longer */
+#define SLACK (512 << 10) /* slabs that a late rank keeps a little longer */
 
 static uint64_t calls; /* random numbers, the same on all ranks */
 static int rounds;

@@ -7,7 +7,7 @@
 
 #define WINDOWS 7
 /*
- * The heap's own mappings come and go, and a late rank may keep a frame longer; a window has more
+ * The heap's own mappings come and go, and a late rank may keep a slab longer; a window has more
  * rounds than that.
  */
 #define MAPS_SLACK 3

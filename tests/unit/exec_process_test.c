@@ -4,7 +4,7 @@
  * what is left of a process that was killed, and what a forked child sees. For the second process
  * the program starts itself:
  *
- *      exec_process_test --echo OFFER    leases a frame, writes its handle to standard output, and sends each
+ *      exec_process_test --echo OFFER    leases a slab, writes its handle to standard output, and sends each
  *                                        slot back through the link of OFFER (hexadecimal), each byte plus one
  */
 #ifndef _GNU_SOURCE
@@ -83,7 +83,7 @@ static int echo(const char *hex)
 
     alarm(PATIENCE_S);
     if (NULL == pool || 0 != parse_handle(hex, &theirs) ||
-        0 != gr_pool_lease(pool, FRAME, 1, 1, &slab)) {
+        0 != gr_pool_lease(pool, SLAB_BYTES, 1, 1, &slab)) {
         return 1;
     }
     mine = gr_pool_export(pool, slab);
@@ -179,7 +179,7 @@ static void nothing_is_left_of_a_killed_process(void **state)
     assert_int_equal(error, GR_ERR_FOREIGN);
     gr_pool_release(pool, slab, 1);
     /* for good: nobody can say that the writer has left */
-    assert_int_equal(gr_pool_usage(pool).leased, FRAME);
+    assert_int_equal(gr_pool_usage(pool).leased, SLAB_BYTES);
     gr_pool_close(pool);
     gr_pool_close(fresh);
 }
@@ -215,7 +215,7 @@ static void handles_that_lead_nowhere_are_foreign(void **state)
     bad[4].fd = 9999;
     bad[5].pid = (int32_t) dead_process();
     bad[6].pid = (int32_t) getppid(); /* alive, but that is not its file */
-    bad[8].offset = 8;                /* no frame begins there, */
+    bad[8].offset = 8;                /* no slab begins there, */
     bad[9].segment_bytes = 8;         /* nor has that room for one */
     for (k = 0; k < 10; k++) {
         assert_null(gr_pool_map(other, &bad[k], &error));
@@ -291,7 +291,7 @@ static void mappings_are_kept_by_owner_and_segment(void **state)
     int error, fds;
 
     (void) state;
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, slabs), 0);
+    assert_int_equal(gr_pool_lease(pool, SLAB_BYTES, 1, 2, slabs), 0);
     handles[0] = gr_pool_export(pool, slabs[0]);
     handles[1] = gr_pool_export(pool, slabs[1]);
     handles[2] = gr_pool_export(third, lease_one(third));
@@ -325,7 +325,7 @@ static int is_mapped(const void *address)
     return found;
 }
 
-static void a_forked_child_has_neither_frames_nor_mappings(void **state)
+static void a_forked_child_has_neither_slabs_nor_mappings(void **state)
 {
     struct gr_pool *pool = open_pool(self), *other = open_pool(peer);
     struct gr_slab *slab = lease_one(pool);
@@ -357,7 +357,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_no_segment_is_not_opened),
         cmocka_unit_test(handles_beyond_a_mapping_are_foreign),
         cmocka_unit_test(mappings_are_kept_by_owner_and_segment),
-        cmocka_unit_test(a_forked_child_has_neither_frames_nor_mappings),
+        cmocka_unit_test(a_forked_child_has_neither_slabs_nor_mappings),
     };
 
     char made[] = "/dev/shm/gpuring-test-XXXXXX";

@@ -99,14 +99,14 @@ int ex_can_fetch(void)
  * ---- making links, in phases; every rank must be through with one before any begins the next ----
  */
 
-static struct gr_host_connection *find_wire(const struct gr_connections *wires, uint32_t channel,
-                                            int rank)
+static struct gr_host_connection *find_connection(const struct gr_connections *connections,
+                                                  uint32_t channel, int rank)
 {
     int k;
 
-    for (k = 0; k < wires->n; k++) {
-        if (wires->host[k].end.channel == channel && wires->host[k].end.rank == rank) {
-            return &wires->host[k];
+    for (k = 0; k < connections->n; k++) {
+        if (connections->host[k].end.channel == channel && connections->host[k].end.rank == rank) {
+            return &connections->host[k];
         }
     }
     return NULL;
@@ -127,7 +127,7 @@ static void phase_deliver(struct ex_rank *r, int way, int root)
     for (k = 0; k < r->join.in.n; k++) {
         struct gr_host_connection *in = &r->join.in.host[k];
         struct gr_join *writer = &r->world->ranks[in->end.rank].join;
-        struct gr_host_connection *out = find_wire(&writer->out, in->end.channel, r->rank);
+        struct gr_host_connection *out = find_connection(&writer->out, in->end.channel, r->rank);
 
         if (NULL == out) {
             r->joined.host.status = UNMATCHED;
@@ -148,7 +148,7 @@ static void phase_map(struct ex_rank *r, int way, int root)
     for (k = 0; k < r->join.out.n; k++) {
         struct gr_host_connection *out = &r->join.out.host[k];
         struct gr_join *reader = &r->world->ranks[out->end.rank].join;
-        struct gr_host_connection *in = find_wire(&reader->in, out->end.channel, r->rank);
+        struct gr_host_connection *in = find_connection(&reader->in, out->end.channel, r->rank);
 
         if (NULL == in) {
             mine.host.status = UNMATCHED;

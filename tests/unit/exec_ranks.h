@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The ranks of a communicator inside one process: each has a pool and a team of its own, as if it
- * were a process, and this harness carries the handles between them that the glue would send as
+ * were a process, and this harness carries the handles between them that the engine would send as
  * messages.
  *
  * EX_STEPPED   one thread runs all ranks, anyone next, each as far as a coin lets it: a repeatable
@@ -111,7 +111,7 @@ int ex_link(struct ex_world *w, int way, int root);
 void ex_link_rank(struct ex_rank *r, int way, int root);
 
 /*
- * Make the frames for notes, and a timer at each rank, with that torus. From one thread; before the
+ * Make the slabs for notes, and a timer at each rank, with that torus. From one thread; before the
  * links.
  */
 void ex_timers(struct ex_world *w, enum gr_step_sync sync);

@@ -22,8 +22,8 @@ static inline int set_up(void **state)
     static struct fixture f;
 
     strcpy(f.dir, "/dev/shm/gpuring-test-XXXXXX");
-    f.pool = NULL == mkdtemp(f.dir) ? NULL : gr_pool_open(f.dir, self, 64 * FRAME);
-    f.other = gr_pool_open(f.dir, peer, 64 * FRAME);
+    f.pool = NULL == mkdtemp(f.dir) ? NULL : gr_pool_open(f.dir, self, 64 * SLAB_BYTES);
+    f.other = gr_pool_open(f.dir, peer, 64 * SLAB_BYTES);
     *state = &f;
     return NULL == f.pool || NULL == f.other ? -1 : 0;
 }

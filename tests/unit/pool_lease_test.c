@@ -18,7 +18,7 @@
 
 enum { SLOTS = 2, SLOT = 256, DOORS = 4, ROUNDS = 10000 };
 
-static void a_frame_is_free_when_both_ends_have_left(void **state)
+static void a_slab_is_free_when_both_ends_have_left(void **state)
 {
     /* who leaves first; used 0: no writer ever learnt of it */
     static const struct {
@@ -37,13 +37,13 @@ static void a_frame_is_free_when_both_ends_have_left(void **state)
             next = lease_one(f->pool);
             assert_ptr_not_equal(next, slab);
             gr_pool_release(f->pool, next, 0);
-            assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
+            assert_int_equal(gr_pool_usage(f->pool).leased, SLAB_BYTES);
             gr_lease_leave(user, handle.lease);
         } else {
             if (rows[k].used) {
                 gr_lease_leave(user, handle.lease);
             }
-            assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
+            assert_int_equal(gr_pool_usage(f->pool).leased, SLAB_BYTES);
             gr_pool_release(f->pool, slab, rows[k].used);
         }
         assert_int_equal(gr_pool_usage(f->pool).leased, 0);
@@ -51,7 +51,7 @@ static void a_frame_is_free_when_both_ends_have_left(void **state)
 }
 
 /* The owner and the users of DOORS users leave in any order: the last of them ends the lease. */
-static void a_frame_is_free_when_all_its_doors_were_left(void **state)
+static void a_slab_is_free_when_all_its_doors_were_left(void **state)
 {
     struct fixture *f = *state;
     struct gr_slab *slab = NULL;
@@ -62,7 +62,7 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
     for (round = 0; round < 120; round++) {
         int rest = round;
 
-        assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, 1, &slab), 0);
+        assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, DOORS, 1, &slab), 0);
         handle = gr_pool_export(f->pool, slab);
         users = map(f->other, &handle);
         for (k = 0; k <= DOORS; k++) { /* permutation number `round` */
@@ -73,7 +73,7 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
             order[other] = k;
         }
         for (k = 0; k <= DOORS; k++) {
-            assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
+            assert_int_equal(gr_pool_usage(f->pool).leased, SLAB_BYTES);
             if (DOORS == order[k]) {
                 gr_pool_release(f->pool, slab, 1);
             } else {
@@ -91,22 +91,22 @@ static void a_frame_is_free_when_all_its_doors_were_left(void **state)
 static void doors_tell_leases_apart(void **state)
 {
     struct fixture *f = *state;
-    struct gr_slab *slabs[SEGMENT / FRAME];
+    struct gr_slab *slabs[SEGMENT / SLAB_BYTES];
     struct gr_slab_handle handle;
     struct gr_lease_user *users;
     int lease, k;
 
     for (lease = 1; lease <= 5; lease++) {
-        assert_int_equal(gr_pool_lease(f->pool, FRAME, DOORS, SEGMENT / FRAME, slabs), 0);
+        assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, DOORS, SEGMENT / SLAB_BYTES, slabs), 0);
         handle = gr_pool_export(f->pool, slabs[3]);
         assert_int_equal(handle.lease, lease);
         users = map(f->other, &handle);
         assert_int_equal(atomic_load(&users[1].word), 10 * (lease - 1));
-        for (k = 0; k < SEGMENT / FRAME; k++) {
+        for (k = 0; k < SEGMENT / SLAB_BYTES; k++) {
             gr_pool_release(f->pool, slabs[k], 3 == k);
         }
         for (k = 0; k < DOORS; k++) {
-            assert_int_equal(gr_pool_usage(f->pool).leased, FRAME);
+            assert_int_equal(gr_pool_usage(f->pool).leased, SLAB_BYTES);
             atomic_store(&users[k].word, 10 * (uint64_t) lease);
             gr_lease_leave(&users[k], handle.lease);
         }
@@ -136,10 +136,10 @@ static void a_late_writer_harms_nobody(void **state)
         gr_link_push(&writer);
     }
     assert_false(gr_link_writable(&writer));
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 63, again), 0);
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, again + 63), GR_ERR_LIMIT);
+    assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 63, again), 0);
+    assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 1, again + 63), GR_ERR_LIMIT);
     gr_lease_leave(&writer.shared->writer, handle.lease);
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, again + 63), 0);
+    assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 1, again + 63), 0);
     for (k = 0; k < 64; k++) {
         found += again[k] == slab;
     }
@@ -161,7 +161,7 @@ static void leases_cost_nothing_lasting(void **state)
         struct gr_slab *slabs[3];
         struct gr_slab_handle handles[3];
 
-        assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 3, slabs), 0);
+        assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 3, slabs), 0);
         for (k = 0; k < 3; k++) {
             handles[k] = gr_pool_export(f->pool, slabs[k]);
             gr_pool_release(f->pool, slabs[k], 1);
@@ -192,7 +192,7 @@ static void *lease_in_a_thread(void *arg)
         struct gr_slab *slabs[2];
         uint64_t mark = (uint64_t) (uintptr_t) arg + (uint64_t) k;
 
-        if (0 != gr_pool_lease(l->pool, FRAME, 1, 2, slabs)) {
+        if (0 != gr_pool_lease(l->pool, SLAB_BYTES, 1, 2, slabs)) {
             l->failures++;
             continue;
         }
@@ -206,7 +206,7 @@ static void *lease_in_a_thread(void *arg)
     return NULL;
 }
 
-static void threads_never_share_a_frame(void **state)
+static void threads_never_share_a_slab(void **state)
 {
     struct fixture *f = *state;
     struct leaser leasers[3];
@@ -228,14 +228,13 @@ static void threads_never_share_a_frame(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_frame_is_free_when_both_ends_have_left, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_frame_is_free_when_all_its_doors_were_left, set_up,
+        cmocka_unit_test_setup_teardown(a_slab_is_free_when_both_ends_have_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_slab_is_free_when_all_its_doors_were_left, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(doors_tell_leases_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_late_writer_harms_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leases_cost_nothing_lasting, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(threads_never_share_a_frame, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_never_share_a_slab, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,26 +32,26 @@ static void a_lease_is_all_or_nothing(void **state)
     struct gr_slab *slabs[65];
     int k;
 
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 3, slabs), 0);
+    assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 3, slabs), 0);
     assert_ptr_not_equal(slabs[0], slabs[1]);
     assert_ptr_not_equal(slabs[1], slabs[2]);
-    assert_int_equal(gr_pool_usage(f->pool).leased, 3 * FRAME);
+    assert_int_equal(gr_pool_usage(f->pool).leased, 3 * SLAB_BYTES);
     for (k = 0; k < 3; k++) {
         gr_pool_release(f->pool, slabs[k], 0);
     }
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 65, slabs), GR_ERR_LIMIT);
+    assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 65, slabs), GR_ERR_LIMIT);
     assert_int_equal(gr_pool_usage(f->pool).leased, 0);
     assert_int_equal(gr_pool_usage(f->pool).held, SEGMENT);
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 64, slabs), 0);
-    assert_int_equal(gr_pool_usage(f->pool).held, 64 * FRAME);
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 1, slabs), GR_ERR_LIMIT);
-    assert_int_equal(gr_pool_lease(f->pool, FRAME, 1, 0, slabs), 0);
+    assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 64, slabs), 0);
+    assert_int_equal(gr_pool_usage(f->pool).held, 64 * SLAB_BYTES);
+    assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 1, slabs), GR_ERR_LIMIT);
+    assert_int_equal(gr_pool_lease(f->pool, SLAB_BYTES, 1, 0, slabs), 0);
 }
 
 /* Each costs its users a mapping. */
-static void small_frames_share_a_segment(void **state)
+static void small_slabs_share_a_segment(void **state)
 {
-    static const size_t sizes[] = {64, 1000, FRAME, SEGMENT};
+    static const size_t sizes[] = {64, 1000, SLAB_BYTES, SEGMENT};
     struct fixture *f = *state;
     struct gr_slab *slab;
     struct gr_slab_handle handle;
@@ -76,18 +76,18 @@ static void small_frames_share_a_segment(void **state)
 static void segments_are_no_larger_than_the_bound(void **state)
 {
     struct fixture *f = *state;
-    struct gr_pool *pool = gr_pool_open(f->dir, self, SEGMENT + 3 * FRAME);
+    struct gr_pool *pool = gr_pool_open(f->dir, self, SEGMENT + 3 * SLAB_BYTES);
     struct gr_slab *slabs[16];
 
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 16, slabs), 0);
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, slabs), 0);
-    assert_int_equal(gr_pool_usage(pool).held, SEGMENT + 2 * FRAME);
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 2, slabs), GR_ERR_LIMIT);
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, slabs), 0);
+    assert_int_equal(gr_pool_lease(pool, SLAB_BYTES, 1, 16, slabs), 0);
+    assert_int_equal(gr_pool_lease(pool, SLAB_BYTES, 1, 2, slabs), 0);
+    assert_int_equal(gr_pool_usage(pool).held, SEGMENT + 2 * SLAB_BYTES);
+    assert_int_equal(gr_pool_lease(pool, SLAB_BYTES, 1, 2, slabs), GR_ERR_LIMIT);
+    assert_int_equal(gr_pool_lease(pool, SLAB_BYTES, 1, 1, slabs), 0);
     gr_pool_close(pool);
 }
 
-/* Hundreds of communicators, each with frames of its own, and few descriptors left. */
+/* Hundreds of communicators, each with slabs of its own, and few descriptors left. */
 static void growth_takes_one_descriptor(void **state)
 {
     enum { TIMES = 300 };
@@ -110,7 +110,7 @@ static void growth_takes_one_descriptor(void **state)
     assert_int_equal(entries("/proc/self/fd"), fds);
 }
 
-static void frames_of_several_sizes_are_lines_apart_and_zero(void **state)
+static void slabs_of_several_sizes_are_lines_apart_and_zero(void **state)
 {
     struct fixture *f = *state;
     struct gr_slab *slabs[3];
@@ -125,7 +125,7 @@ static void frames_of_several_sizes_are_lines_apart_and_zero(void **state)
     for (k = 0; k < 1000; k++) {
         assert_int_equal(a[k], 0);
     }
-    /* a frame is reused for its own size and number of users only */
+    /* a slab is reused for its own size and number of users only */
     held = gr_pool_usage(f->pool).held;
     gr_pool_release(f->pool, slabs[0], 0);
     assert_ptr_not_equal(lease_one(f->pool), slabs[0]);
@@ -146,7 +146,7 @@ static void a_directory_that_is_not_there_is_an_error(void **state)
 
     (void) state;
     assert_non_null(pool);
-    assert_int_equal(gr_pool_lease(pool, FRAME, 1, 1, &slab), GR_ERR_SYS);
+    assert_int_equal(gr_pool_lease(pool, SLAB_BYTES, 1, 1, &slab), GR_ERR_SYS);
     assert_int_equal(errno, ENOENT);
     assert_int_equal(gr_pool_usage(pool).held, 0);
     gr_pool_close(pool);
@@ -162,17 +162,17 @@ static int run_full(const char *dir)
     struct gr_pool *pool = gr_pool_open(dir, self, 1 << 30);
     struct gr_slab *slabs[28], *none;
 
-    if (NULL == pool || 0 != gr_pool_lease(pool, FRAME, 1, 4, slabs) ||
+    if (NULL == pool || 0 != gr_pool_lease(pool, SLAB_BYTES, 1, 4, slabs) ||
         GR_ERR_SPACE != gr_pool_lease(pool, 1 << 20, 1, 1, &none)) {
         return 1;
     }
-    memset(gr_slab_base(slabs[3]), 1, FRAME);
-    if (SEGMENT != gr_pool_usage(pool).held || 0 != gr_pool_lease(pool, FRAME, 1, 28, slabs)) {
+    memset(gr_slab_base(slabs[3]), 1, SLAB_BYTES);
+    if (SEGMENT != gr_pool_usage(pool).held || 0 != gr_pool_lease(pool, SLAB_BYTES, 1, 28, slabs)) {
         return 2;
     }
-    memset(gr_slab_base(slabs[27]), 1, FRAME);
+    memset(gr_slab_base(slabs[27]), 1, SLAB_BYTES);
     if (2 * SEGMENT != gr_pool_usage(pool).held ||
-        GR_ERR_SPACE != gr_pool_lease(pool, FRAME, 1, 1, &none)) {
+        GR_ERR_SPACE != gr_pool_lease(pool, SLAB_BYTES, 1, 1, &none)) {
         return 3;
     }
     gr_pool_close(pool);
@@ -203,10 +203,10 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_lease_is_all_or_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(small_frames_share_a_segment, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(small_slabs_share_a_segment, set_up, tear_down),
         cmocka_unit_test_setup_teardown(segments_are_no_larger_than_the_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(growth_takes_one_descriptor, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(frames_of_several_sizes_are_lines_apart_and_zero, set_up,
+        cmocka_unit_test_setup_teardown(slabs_of_several_sizes_are_lines_apart_and_zero, set_up,
                                         tear_down),
         cmocka_unit_test(a_directory_that_is_not_there_is_an_error),
         cmocka_unit_test_setup_teardown(a_full_file_system_is_an_error, set_up, tear_down),

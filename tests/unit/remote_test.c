@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Links to ranks that share no memory with this one, as far as executors go (link/team.h): the
- * frames of both directions are here, and belong to the network too until it has left them. The
+ * slabs of both directions are here, and belong to the network too until it has left them. The
  * test is the network.
  */
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void leave(struct gr_host_connection in, struct gr_host_connection out)
     gr_lease_leave(&((struct gr_link_shared *) gr_slab_base(out.slab))->writer, out.handle.lease);
 }
 
-static void near_wires_come_first_and_remote_ones_have_frames_here(void **state)
+static void near_connections_come_first_and_remote_ones_have_slabs_here(void **state)
 {
     struct side s;
 
@@ -192,7 +192,7 @@ static void make_links(struct side *s, struct gr_host_op *op, struct gr_host_con
     s->join.in.host[1].end.used = s->join.out.host[1].end.used = 1;
     *in = s->join.in.host[1];
     *out = s->join.out.host[1];
-    s->join.out.host[0].handle = s->join.in.host[0].handle; /* that rank's frame: any */
+    s->join.out.host[0].handle = s->join.in.host[0].handle; /* that rank's slab: any */
     s->join.out.host[0].base = gr_slab_base(s->join.in.host[0].slab);
     take(s, 1);
     op->in = s->team->data.in;
@@ -262,11 +262,11 @@ static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t o
 }
 
 /* A link of rank 0's whose reader, or whose writer, is played here. */
-static struct gr_link other_end(struct gr_host_connection wire)
+static struct gr_link other_end(struct gr_host_connection connection)
 {
     struct gr_link l;
 
-    gr_link_attach(&l, gr_slab_base(wire.slab), wire.handle.count, NSLOTS, SLOT);
+    gr_link_attach(&l, gr_slab_base(connection.slab), connection.handle.count, NSLOTS, SLOT);
     return l;
 }
 
@@ -348,7 +348,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(near_wires_come_first_and_remote_ones_have_frames_here),
+        cmocka_unit_test(near_connections_come_first_and_remote_ones_have_slabs_here),
         cmocka_unit_test(there_are_neither_boards_nor_direct_plans),
         cmocka_unit_test(notes_have_links_of_their_own),
         cmocka_unit_test(small_messages_have_links_of_their_own),

@@ -140,7 +140,7 @@ static void the_next_team_begins_with_any_epoch(void **state)
         w.polls = 0 == round % 2 ? 1 + rng_below(&seed, 20 * b.n) : 0;
         w.seed = rng_next(&seed);
         run(&w, b.cases, b.n, 3 == round % 8 ? EX_THREADS : EX_STEPPED);
-        /* the same frames */
+        /* the same slabs */
         assert_true(0 == round || held == gr_pool_usage(w.ranks[1].pool).held);
         held = gr_pool_usage(w.ranks[1].pool).held;
     }

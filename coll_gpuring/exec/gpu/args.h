@@ -86,7 +86,7 @@ struct gr_gpu_end {
  *      reader       the writer's heads   open: 2 * call + 1: allowed, 2 * call: not allowed
  *      writer       the reader's tail    zero_copy: the last call whose results bypass the slots
  *
- * Nobody writes to the reader's GR_OUT before its kernel has stored `open`. The writer stores
+ * No rank writes to the reader's GR_OUT before its kernel has stored `open`. The writer stores
  * `zero_copy` after it has read `open`, so `zero_copy` is never ahead of the reader's call.
  */
 #define GR_GPU_OPEN_AT (GR_NPROTOCOLS * sizeof(uint64_t)) /* offset of `open` from Simple's head */

@@ -12,7 +12,7 @@
 BEGIN_C_DECLS
 
 /*
- * Pieces of a message that may be under way at a time; each has a place in pinned memory, where one
+ * Pieces of a message that may be in flight at a time; each has a place in pinned memory, where one
  * is needed.
  */
 #define GR_PLACES 2
@@ -25,7 +25,7 @@ struct gr_p2p_message {
     unsigned char *first;             /* of the bytes that the block covers, */
     size_t span;                      /* so many; */
     size_t bytes;                     /* of its data; equal at both ends */
-    /* while it is under way: */
+    /* while it is in flight: */
     bool agreed;          /* on how it goes: */
     size_t piece, pieces; /* in so many of so many bytes, */
     /* piece by piece through places; as a whole. Neither: it is moved from or to where it lies */
@@ -35,7 +35,7 @@ struct gr_p2p_message {
     size_t begun, turned, done;
 };
 
-/* What a message needs while it is under way. All zero at first. */
+/* What a message needs while it is in flight. All zero at first. */
 struct gr_p2p_channel {
     struct gr_p2p_message *message; /* NULL: idle */
     struct gr_copy_stream copy_stream;

@@ -96,10 +96,10 @@ static struct gr_block_desc block_for(const struct gr_buffer_desc *s, int k)
 }
 
 /*
- * Who does a message: the saved collective; this file; or it goes to this rank itself, and that is
- * done here, too.
+ * What moves a message: the saved collective; this file, in pieces; or this file, at once, since it
+ * goes to this rank itself.
  */
-enum fate { STAYS, PARCEL, OWN };
+enum fate { STAYS, SPLIT, OWN };
 
 /*
  * Of a message with a rank, which is among the others so many times. Where a rank is another's
@@ -117,7 +117,7 @@ static enum fate fate_of(const struct gr_call *call, const struct gr_block_desc 
     if (ompi_comm_rank(call->comm) == peer) {
         return is_even(row) || sends_one(row) ? OWN : STAYS;
     }
-    return times[peer] <= 1 || sends_one(row) ? PARCEL : STAYS;
+    return times[peer] <= 1 || sends_one(row) ? SPLIT : STAYS;
 }
 
 /* [rank]: how often it is among the others. To be freed; NULL: no memory. */
@@ -214,7 +214,7 @@ static void insert(struct gr_p2p_split *p, struct direction *w,
 static void add_message(struct gr_p2p_split *p, const struct gr_block_desc *b, int peer,
                         bool receive, enum fate fate)
 {
-    if (PARCEL == fate) {
+    if (SPLIT == fate) {
         struct gr_p2p_message message = mca_coll_gpuring_p2p_message(b, peer, receive);
 
         insert(p, &p->directions[receive], &message);

@@ -25,7 +25,7 @@ bool mca_coll_gpuring_p2p_split_fits(const mca_coll_gpuring_module_t *module,
  */
 int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_call *call,
                                    struct gr_p2p_split **pairs);
-/* with nothing under way; NULL is fine */
+/* with nothing in flight; NULL is fine */
 void mca_coll_gpuring_p2p_split_free(struct gr_p2p_split *pairs);
 
 /* What is left of the call for the saved function; NULL: nothing, on all ranks alike. */

@@ -104,7 +104,7 @@ static int put(struct gr_copy_stream *copy_stream, void *dst, const void *src, s
     return 0 == rc ? gr_gpu_stream_mark(copy_stream->stream, (uint32_t) (k % PLACES)) : rc;
 }
 
-/* Begin to copy in segment k, to a place whose last segment has gone. */
+/* Begin to copy in segment k, to a place whose last segment was copied back. */
 static int copy_in(struct segmented_call *c, struct direction *w, size_t k)
 {
     int rc = w->writes && k >= PLACES ? wait_for(&w->out, k) : 0;

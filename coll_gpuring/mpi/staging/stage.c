@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Staging: host memory in the place of a call's buffers. The copy has the layout of the original,
- * so whoever does the call sees the same call with other addresses.
+ * so the saved collective gets the same call with other addresses.
  *
  *      sbuf [ device ]  --copy all-->   send [ pinned ]           the call, with these
  *      rbuf [ device ]  --in place-->   receive [ pinned ]
@@ -99,7 +99,7 @@ int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device)
     return rc;
 }
 
-/* Whether whoever does the call cannot use the side's memory as it is. */
+/* Whether the saved collective cannot use the memory as it is. */
 static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu)
 {
     bool device = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools of devices (link/gpu_pool.h) of two processes, and frames in pinned pages. The owner forks
+ * Pools of devices (link/gpu_pool.h) of two processes, and slabs in pinned pages. The owner forks
  * its peer before either has a driver; handles go through one pipe, words of the peer come back
  * through another.
  */
@@ -14,7 +14,7 @@
 
 #include <signal.h>
 
-enum { LINE = GR_GPU_LINE, FRAME = 300000 };
+enum { LINE = GR_GPU_LINE, SLAB_BYTES = 300000 };
 
 static void export_to(const struct peer *p, const struct gr_gpu_pool *pool,
                       const struct gr_gpu_slab *slab)
@@ -24,7 +24,7 @@ static void export_to(const struct peer *p, const struct gr_gpu_pool *pool,
     tell(p->out, &handle, sizeof(handle));
 }
 
-/* What the peer says when it is through with a frame. */
+/* What the peer says when it is through with a slab. */
 static void heard(const struct peer *p, int expected)
 {
     int said = -100;
@@ -34,7 +34,7 @@ static void heard(const struct peer *p, int expected)
 }
 
 /*
- * The peer's program: for each handle says what mapping it gave; where it could, the frame must hold
+ * The peer's program: for each handle says what mapping it gave; where it could, the slab must hold
  * a line of zeros and then 1, 2 is written to it and it is left. At the end of handles it says how
  * many arenas are mapped.
  */
@@ -49,8 +49,8 @@ static void answer(int in, int out, int ordinal)
         rc = gr_gpu_pool_map(s.pool, &handle, &mapped);
         if (0 == rc) {
             CHECK(holds(s.gpu, mapped.at, 0, LINE));
-            CHECK(holds(s.gpu, mapped.at + LINE, 1, FRAME - LINE));
-            fill(s.gpu, mapped.at, 2, FRAME);
+            CHECK(holds(s.gpu, mapped.at + LINE, 1, SLAB_BYTES - LINE));
+            fill(s.gpu, mapped.at, 2, SLAB_BYTES);
             gr_gpu_leave(&mapped);
         }
         tell(out, &rc, sizeof(rc));
@@ -70,21 +70,21 @@ static void answer_from_1(int in, int out)
     answer(in, out, 1);
 }
 
-/* Offer frames to a peer that answers; expected: what mapping gives it. */
-static void export_frames(struct side *s, const struct peer *p, enum gr_gpu_where where,
-                          int expected)
+/* Offer slabs to a peer that answers; expected: what mapping gives it. */
+static void export_slabs(struct side *s, const struct peer *p, enum gr_gpu_where where,
+                         int expected)
 {
     enum { N = 12, ROUNDS = 3 };
     struct gr_gpu_slab *slabs[N];
     int k, round;
 
     for (round = 0; round < ROUNDS; round++) {
-        CHECK_INT(gr_gpu_pool_lease(s->pool, where, FRAME, 2 * GR_GPU_LINE, N, slabs), 0);
+        CHECK_INT(gr_gpu_pool_lease(s->pool, where, SLAB_BYTES, 2 * GR_GPU_LINE, N, slabs), 0);
         for (k = 0; k < N; k++) {
-            fill(s->gpu, gr_gpu_slab_at(slabs[k]) + LINE, 1, FRAME - LINE);
+            fill(s->gpu, gr_gpu_slab_at(slabs[k]) + LINE, 1, SLAB_BYTES - LINE);
             export_to(p, s->pool, slabs[k]);
             heard(p, expected);
-            CHECK(0 != expected || holds(s->gpu, gr_gpu_slab_at(slabs[k]), 2, FRAME));
+            CHECK(0 != expected || holds(s->gpu, gr_gpu_slab_at(slabs[k]), 2, SLAB_BYTES));
         }
         for (k = 0; k < N; k++) {
             gr_gpu_pool_release(s->pool, slabs[k], 0 == expected);
@@ -102,36 +102,36 @@ static void end_peer(struct peer *p, int mapped)
     CHECK_INT(child_status(p->pid), 0);
 }
 
-static void frames_on_one_device(void)
+static void slabs_on_one_device(void)
 {
     struct peer p = start_peer(answer_from_0, NULL);
     struct side s = open_side(0, 0, 64 * MIB);
 
-    export_frames(&s, &p, GR_ON_DEVICE, 0);
+    export_slabs(&s, &p, GR_ON_DEVICE, 0);
     end_peer(&p, 1);
     close_side(&s);
 }
 
 /* Each process sees one device, not the same, and calls it 0. */
-static void frames_of_a_device_that_the_peer_does_not_see(void)
+static void slabs_of_a_device_that_the_peer_does_not_see(void)
 {
     struct peer p = start_peer(answer_from_0, "CUDA_VISIBLE_DEVICES=1");
     struct side s;
 
     setenv("CUDA_VISIBLE_DEVICES", "0", 1);
     s = open_side(0, 0, 64 * MIB);
-    export_frames(&s, &p, GR_ON_DEVICE, 0);
-    export_frames(&s, &p, GR_ON_HOST, 0);
+    export_slabs(&s, &p, GR_ON_DEVICE, 0);
+    export_slabs(&s, &p, GR_ON_HOST, 0);
     end_peer(&p, 1);
     close_side(&s);
 }
 
-static void frames_on_devices_that_reach_each_other(void)
+static void slabs_on_devices_that_reach_each_other(void)
 {
     struct peer p = start_peer(answer_from_1, NULL);
     struct side s = open_side(0, 0, 64 * MIB);
 
-    export_frames(&s, &p, GR_ON_DEVICE, 0);
+    export_slabs(&s, &p, GR_ON_DEVICE, 0);
     end_peer(&p, 1);
     close_side(&s);
 }
@@ -142,9 +142,9 @@ static void only_pinned_pages(void)
     struct peer p = start_peer(answer_from_1, NULL);
     struct side s = open_side(0, 0, 64 * MIB);
 
-    export_frames(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
-    export_frames(&s, &p, GR_ON_HOST, 0);
-    export_frames(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
+    export_slabs(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
+    export_slabs(&s, &p, GR_ON_HOST, 0);
+    export_slabs(&s, &p, GR_ON_DEVICE, GR_ERR_PEER);
     end_peer(&p, 0);
     close_side(&s);
 }
@@ -156,9 +156,9 @@ static void every_arena_is_opened_once(void)
     int k;
 
     for (k = 0; k < 10; k++) { /* never released: six fit an arena */
-        struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_DEVICE, FRAME);
+        struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_DEVICE, SLAB_BYTES);
 
-        fill(s.gpu, gr_gpu_slab_at(slab) + LINE, 1, FRAME - LINE);
+        fill(s.gpu, gr_gpu_slab_at(slab) + LINE, 1, SLAB_BYTES - LINE);
         export_to(&p, s.pool, slab);
         heard(&p, 0);
     }
@@ -182,8 +182,8 @@ static void hold_on(int in, int out)
     }
 }
 
-/* Nobody knows what a killed process's kernels may still write: its frames are not used again. */
-static void frames_of_a_killed_peer_stay_out(void)
+/* Nobody knows what a killed process's kernels may still write: its slabs are not used again. */
+static void slabs_of_a_killed_peer_stay_out(void)
 {
     static const enum gr_gpu_where places[] = {GR_ON_DEVICE, GR_ON_HOST};
     struct peer p = start_peer(hold_on, NULL);
@@ -193,7 +193,7 @@ static void frames_of_a_killed_peer_stay_out(void)
     int k, round;
 
     for (k = 0; k < 2; k++) {
-        struct gr_gpu_slab *slab = lease_one(s.pool, places[k], FRAME);
+        struct gr_gpu_slab *slab = lease_one(s.pool, places[k], SLAB_BYTES);
 
         export_to(&p, s.pool, slab);
         heard(&p, 0);
@@ -205,13 +205,13 @@ static void frames_of_a_killed_peer_stay_out(void)
     host = gr_pool_usage(s.host).leased;
     for (round = 0; round < 5; round++) {
         for (k = 0; k < 2; k++) {
-            struct gr_gpu_slab *slab = lease_one(s.pool, places[k], FRAME);
+            struct gr_gpu_slab *slab = lease_one(s.pool, places[k], SLAB_BYTES);
 
             CHECK(gr_gpu_slab_at(slab) != lost[k]);
             gr_gpu_pool_release(s.pool, slab, 0);
         }
     }
-    CHECK(gr_gpu_pool_usage(s.pool).leased >= FRAME);
+    CHECK(gr_gpu_pool_usage(s.pool).leased >= SLAB_BYTES);
     CHECK(0 != host && host == gr_pool_usage(s.host).leased);
     close_side(&s);
 }
@@ -224,7 +224,7 @@ static void pools_share_pinned_pages(void)
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_gpu *second = get_gpu(s.gpus, 1);
     struct gr_gpu_pool *other = gr_gpu_pool_open(second, s.host, 0);
-    struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_HOST, FRAME);
+    struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_HOST, SLAB_BYTES);
     struct gr_gpu_slab_handle handle = gr_gpu_pool_export(s.pool, slab);
     struct gr_gpu_mapped mapped = map(other, &handle), again = map(s.pool, &handle);
     void *at = (void *) (uintptr_t) mapped.at;
@@ -232,8 +232,8 @@ static void pools_share_pinned_pages(void)
     CHECK_INT(gr_gpu_pool_usage(other).held, 0);
     CHECK_INT(mapped.at, again.at);
     CHECK_INT(gr_gpu_slab_at(slab) % 4096, 0);
-    fill(second, mapped.at, 3, FRAME);
-    CHECK(holds(s.gpu, gr_gpu_slab_at(slab), 3, FRAME));
+    fill(second, mapped.at, 3, SLAB_BYTES);
+    CHECK(holds(s.gpu, gr_gpu_slab_at(slab), 3, SLAB_BYTES));
     CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_PINNED);
     gr_gpu_pool_close(s.pool);
     CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_PINNED);
@@ -243,28 +243,29 @@ static void pools_share_pinned_pages(void)
     close_side(&s);
 }
 
-static void pinned_frames_begin_clean(void)
+static void pinned_slabs_begin_clean(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
     int round;
 
     for (round = 0; round < 3; round++) {
-        struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_HOST, FRAME);
+        struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_HOST, SLAB_BYTES);
 
         CHECK(holds(s.gpu, gr_gpu_slab_at(slab), 0, 2 * LINE));
-        CHECK(0 == round || holds(s.gpu, gr_gpu_slab_at(slab) + 2 * LINE, 5, FRAME - 2 * LINE));
-        fill(s.gpu, gr_gpu_slab_at(slab), 5, FRAME);
+        CHECK(0 == round ||
+              holds(s.gpu, gr_gpu_slab_at(slab) + 2 * LINE, 5, SLAB_BYTES - 2 * LINE));
+        fill(s.gpu, gr_gpu_slab_at(slab), 5, SLAB_BYTES);
         gr_gpu_pool_release(s.pool, slab, 0);
     }
     close_side(&s);
 }
 
-/* Such handles are not from our own code; they must not pin what is not the frame's. */
+/* Such handles are not from our own code; they must not pin what is not the slab's. */
 static void handles_beyond_the_segment(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_gpu_slab_handle handle =
-                                  gr_gpu_pool_export(s.pool, lease_one(s.pool, GR_ON_HOST, FRAME)),
+    struct gr_gpu_slab_handle handle = gr_gpu_pool_export(
+                                  s.pool, lease_one(s.pool, GR_ON_HOST, SLAB_BYTES)),
                               bad = handle;
     struct gr_gpu_mapped mapped;
 
@@ -280,16 +281,16 @@ static void handles_beyond_the_segment(void)
 int main(int argc, char **argv)
 {
     struct row rows[] = {
-        ROW(frames_on_one_device, NULL),
-        ROW(frames_of_a_device_that_the_peer_does_not_see, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
-        ROW(frames_on_devices_that_reach_each_other, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
+        ROW(slabs_on_one_device, NULL),
+        ROW(slabs_of_a_device_that_the_peer_does_not_see, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
+        ROW(slabs_on_devices_that_reach_each_other, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
         {"only_pinned_pages, the devices are apart", only_pinned_pages,
          "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"},
         {"only_pinned_pages, no IPC", only_pinned_pages, "FAKECUDA_DEVICES=2 FAKECUDA_IPC=none"},
         ROW(every_arena_is_opened_once, NULL),
-        ROW(frames_of_a_killed_peer_stay_out, NULL),
+        ROW(slabs_of_a_killed_peer_stay_out, NULL),
         ROW(pools_share_pinned_pages, "FAKECUDA_DEVICES=2"),
-        ROW(pinned_frames_begin_clean, NULL),
+        ROW(pinned_slabs_begin_clean, NULL),
         ROW(handles_beyond_the_segment, NULL),
     };
 

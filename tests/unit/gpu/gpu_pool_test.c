@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pool of a device (link/gpu_pool.h) inside one process: frames, leases and bounds. Other
+ * The pool of a device (link/gpu_pool.h) inside one process: slabs, leases and bounds. Other
  * processes are the business of gpu_pool_process_test.c.
  */
 #ifndef _GNU_SOURCE
@@ -15,9 +15,9 @@
 
 enum { LINE = GR_GPU_LINE };
 
-/* ---- frames ---- */
+/* ---- slabs ---- */
 
-static void frames_are_apart_and_begin_clean(void)
+static void slabs_are_apart_and_begin_clean(void)
 {
     static const size_t sizes[] = {1, LINE, 257, 5000, 100000, 1 << 20, (1 << 20) + LINE};
     enum { KINDS = sizeof(sizes) / sizeof(sizes[0]), EACH = 3 };
@@ -155,8 +155,8 @@ static void cleaning_fails(void)
 
 /* ---- leases ---- */
 
-/* A frame is free when both ends have left, in any order; many leases cost nothing lasting. */
-static void a_frame_is_free_when_both_have_left(void)
+/* A slab is free when both ends have left, in any order; many leases cost nothing lasting. */
+static void a_slab_is_free_when_both_have_left(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
     struct gr_gpu_pool *other = gr_gpu_pool_open(s.gpu, s.host, 0);
@@ -193,7 +193,7 @@ static void a_frame_is_free_when_both_have_left(void)
     close_side(&s);
 }
 
-/* A user that has gone on to another frame says nothing bad of the one before. */
+/* A user that has gone on to another slab says nothing bad of the one before. */
 static void doors_change_hands(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
@@ -207,7 +207,7 @@ static void doors_change_hands(void)
     mapped[0] = map(s.pool, &handle);
     gr_gpu_pool_release(s.pool, slab, 1);
     gr_gpu_leave(&mapped[0]);
-    /* the same user, another size; nobody has looked at the first frame since */
+    /* the same user, another size; nobody has looked at the first slab since */
     for (k = 0; k < 3; k++) {
         second = lease_one(s.pool, GR_ON_DEVICE, 50000);
         handle = gr_gpu_pool_export(s.pool, second);
@@ -260,7 +260,7 @@ static void *lease_in_a_thread(void *arg)
     return NULL;
 }
 
-static void threads_never_share_a_frame(void)
+static void threads_never_share_a_slab(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
     struct leaser leasers[3];
@@ -323,15 +323,15 @@ static void devices_that_do_not(void)
 int main(int argc, char **argv)
 {
     struct row rows[] = {
-        ROW(frames_are_apart_and_begin_clean, NULL),
+        ROW(slabs_are_apart_and_begin_clean, NULL),
         ROW(a_lease_is_all_or_nothing, NULL),
         ROW(the_device_is_full, "FAKECUDA_MEM=6"),
         ROW(there_are_no_doors, NULL),
         ROW(cleaning_fails, NULL),
-        ROW(a_frame_is_free_when_both_have_left, NULL),
+        ROW(a_slab_is_free_when_both_have_left, NULL),
         ROW(doors_change_hands, NULL),
         ROW(closing_leaves_the_doors_to_their_users, NULL),
-        ROW(threads_never_share_a_frame, NULL),
+        ROW(threads_never_share_a_slab, NULL),
         ROW(devices_that_reach_each_other, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all"),
         ROW(devices_that_do_not, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
     };

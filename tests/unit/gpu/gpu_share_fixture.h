@@ -51,8 +51,8 @@ static inline void free_memory(void *at)
     APP(cuMemFree, gr_cuda_ptr(at));
 }
 
-/* The ticket of a buffer that can be shared. */
-static inline struct gr_ipc_handle ticket_of(struct gr_ipc_cache *share, const void *buffer,
+/* The handle of a buffer that can be shared. */
+static inline struct gr_ipc_handle handle_of(struct gr_ipc_cache *share, const void *buffer,
                                              size_t bytes)
 {
     struct gr_ipc_handle t = gr_ipc_cache_export(share, buffer, bytes);
@@ -64,21 +64,21 @@ static inline struct gr_ipc_handle ticket_of(struct gr_ipc_cache *share, const v
     return t;
 }
 
-static inline struct gr_ipc_mapped map_ticket(struct gr_ipc_cache *share,
-                                              const struct gr_ipc_handle *ticket)
+static inline struct gr_ipc_mapped map_handle(struct gr_ipc_cache *share,
+                                              const struct gr_ipc_handle *handle)
 {
     struct gr_ipc_mapped shared;
 
-    CHECK_INT(gr_ipc_cache_map(share, ticket, &shared), 0);
+    CHECK_INT(gr_ipc_cache_map(share, handle, &shared), 0);
     CHECK(0 != shared.at);
     return shared;
 }
 
-static inline void not_mapped(struct gr_ipc_cache *share, const struct gr_ipc_handle *ticket)
+static inline void not_mapped(struct gr_ipc_cache *share, const struct gr_ipc_handle *handle)
 {
     struct gr_ipc_mapped shared;
 
-    CHECK_INT(gr_ipc_cache_map(share, ticket, &shared), GR_ERR_PEER);
+    CHECK_INT(gr_ipc_cache_map(share, handle, &shared), GR_ERR_PEER);
     CHECK(0 == shared.at && NULL == shared.mapping);
 }
 

@@ -33,8 +33,8 @@ static void a_mapping_is_kept(void)
     noted_calls(0, 1);
 }
 
-/* A ticket that says more of an allocation than the one for which it was mapped leads nowhere. */
-static void a_mapping_is_no_larger_than_its_ticket(void)
+/* A handle that says more of an allocation than the one for which it was mapped leads nowhere. */
+static void a_mapping_is_no_larger_than_its_handle(void)
 {
     struct sharer s = open_noted(8);
     struct gr_ipc_handle t = apart(5), larger = t;
@@ -70,7 +70,7 @@ static void processes_are_told_apart(void)
     close_sharer(&s);
 }
 
-static void what_is_no_ticket(void)
+static void what_is_no_handle(void)
 {
     struct sharer s = open_noted(8), none = open_noted(0);
     struct gr_ipc_handle t = apart(5), bad = t;
@@ -302,7 +302,7 @@ static uint64_t seed;
 
 struct crowd {
     struct sharer s;
-    unsigned char *own[NOWN];  /* buffers, more than tickets are kept of */
+    unsigned char *own[NOWN];  /* buffers, more than handles are kept of */
     atomic_uint_fast64_t seed; /* of the next thread */
 };
 
@@ -314,7 +314,7 @@ static void *use_at_random(void *arg)
     int k, number, mapped = 0;
 
     for (k = 0; k < ROUNDS; k++) {
-        struct gr_ipc_handle t = ticket_of(s->share, c->own[rng_below(&random, NOWN)] + k, 1);
+        struct gr_ipc_handle t = handle_of(s->share, c->own[rng_below(&random, NOWN)] + k, 1);
         struct gr_ipc_mapped m;
 
         number = (int) rng_below(&random, NTICKETS);
@@ -361,9 +361,9 @@ int main(int argc, char **argv)
 {
     struct row rows[] = {
         ROW(a_mapping_is_kept, NULL),
-        ROW(a_mapping_is_no_larger_than_its_ticket, NULL),
+        ROW(a_mapping_is_no_larger_than_its_handle, NULL),
         ROW(processes_are_told_apart, NULL),
-        ROW(what_is_no_ticket, NULL),
+        ROW(what_is_no_handle, NULL),
         ROW(the_one_taken_longest_ago_makes_room, NULL),
         ROW(what_is_in_use_stays, NULL),
         ROW(trimming, NULL),

@@ -86,7 +86,7 @@ static inline void noted_calls(int opens, int closes)
     noted.opens = noted.closes = 0;
 }
 
-/* The ticket of an allocation of another process; number: of the note, and its buffer id. */
+/* The handle of an allocation of another process; number: of the note, and its buffer id. */
 static inline struct gr_ipc_handle foreign(int process, int number, uint64_t base, uint64_t bytes)
 {
     struct gr_ipc_handle t;
@@ -111,7 +111,7 @@ static inline struct gr_ipc_handle apart(int number)
 static inline struct gr_ipc_mapped take(struct gr_ipc_cache *share, const struct gr_ipc_handle *t,
                                         int number)
 {
-    struct gr_ipc_mapped m = map_ticket(share, t);
+    struct gr_ipc_mapped m = map_handle(share, t);
 
     CHECK_INT(m.at, OPENED + (CUdeviceptr) number * SPREAD + t->offset);
     atomic_fetch_add(&noted.used[number], 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two processes for the tests of link/ipc_cache.h. The owner forks its peer before either has a
- * driver, and sends it orders with tickets; the peer maps, looks, stores, drops, and says how it
+ * driver, and sends it orders with handles; the peer maps, looks, stores, drops, and says how it
  * went.
  */
 #ifndef GR_TESTS_GPU_SHARE_PEER_H
@@ -20,7 +20,7 @@ struct order {
     int what, slot;  /* slot: where the peer keeps a mapping; */
     int look, store; /* MAP: what it must see in the buffer, and what it fills it with; */
     size_t bytes;    /* that many bytes */
-    struct gr_ipc_handle ticket;
+    struct gr_ipc_handle handle;
 };
 
 struct reply {
@@ -71,7 +71,7 @@ static inline int obey(struct sharer *s, const struct order *o, struct gr_ipc_ma
 
     switch (o->what) {
     case MAP:
-        rc = gr_ipc_cache_map(s->share, &o->ticket, &slots[o->slot]);
+        rc = gr_ipc_cache_map(s->share, &o->handle, &slots[o->slot]);
         if (0 == rc) {
             CHECK(holds(s->gpu, slots[o->slot].at, o->look, o->bytes));
             fill(s->gpu, slots[o->slot].at, o->store, o->bytes);
@@ -147,7 +147,7 @@ static inline struct reply offer(const struct peer *p, struct sharer *s, int slo
 {
     static int byte;
     struct order o = {
-        MAP, slot, byte % 100, 100 + byte % 100, bytes, ticket_of(s->share, buffer, bytes)};
+        MAP, slot, byte % 100, 100 + byte % 100, bytes, handle_of(s->share, buffer, bytes)};
     struct reply r;
 
     byte++;

@@ -232,7 +232,7 @@ static void ten_thousand_rounds(void)
 
 /* ---- killed ---- */
 
-/* The owner: tells two tickets, and waits. */
+/* The owner: tells two handles, and waits. */
 static void own_two(int in, int out)
 {
     struct sharer s = open_sharer(1, 0, 8, 0);
@@ -243,7 +243,7 @@ static void own_two(int in, int out)
         void *at = device_memory(BYTES);
 
         fill(s.gpu, gr_cuda_ptr(at), 5, BYTES);
-        t[k] = ticket_of(s.share, at, BYTES);
+        t[k] = handle_of(s.share, at, BYTES);
     }
     tell(out, t, sizeof(t));
     CHECK_INT(read(in, &k, sizeof(k)), 0);
@@ -260,15 +260,15 @@ static void the_owner_is_killed(void)
     hear(first.in, t, sizeof(t));
     hear(second.in, next, sizeof(next));
     CHECK(t[0].of.process != next[0].of.process);
-    m = map_ticket(s.share, &t[0]);
+    m = map_handle(s.share, &t[0]);
     kill(first.pid, SIGKILL);
     CHECK(0 != child_status(first.pid));
     not_mapped(s.share, &t[1]);
-    n = map_ticket(s.share, &next[0]);
+    n = map_handle(s.share, &next[0]);
     CHECK(holds(s.gpu, n.at, 5, BYTES));
     CHECK_USAGE(s.share, 0, 2, 2);
     gr_ipc_cache_unmap(s.share, &m);
-    m = map_ticket(s.share, &next[1]); /* in place of the dead one's */
+    m = map_handle(s.share, &next[1]); /* in place of the dead one's */
     CHECK(holds(s.gpu, m.at, 5, BYTES));
     CHECK_USAGE(s.share, 0, 2, 2);
     end_peer(&second);

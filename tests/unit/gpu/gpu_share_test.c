@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cache of users' buffers (link/ipc_cache.h) inside one process: tickets, what they cost, and
+ * The cache of users' buffers (link/ipc_cache.h) inside one process: handles, what they cost, and
  * buffers of the own process. Mappings are the business of gpu_share_map_test.c and
  * gpu_share_process_test.c.
  */
@@ -68,7 +68,7 @@ static void counted(int nhandles, int nids)
     questions = ids = others = handles = 0;
 }
 
-/* ---- tickets ---- */
+/* ---- handles ---- */
 
 static void not_shared(struct gr_ipc_cache *share, const void *buffer, size_t bytes,
                        const char *what)
@@ -104,7 +104,7 @@ static void what_is_not_shared(void)
     not_shared(s.share, at + 1, BYTES, "more than there is");
     not_shared(s.share, at, (size_t) -1, "more than there is");
     CHECK_USAGE(s.share, 1, 0, 0); /* its allocation was found */
-    (void) ticket_of(s.share, at, BYTES);
+    (void) handle_of(s.share, at, BYTES);
     app_use(1);
     not_shared(s.share, device_memory(BYTES), BYTES, "another device");
     (void) app_context(0);
@@ -143,7 +143,7 @@ static void the_handle_fails(void)
     not_shared(s.share, at, BYTES, "without a handle");
     CHECK_USAGE(s.share, 0, 0, 0);
     s.gpus->cuda.cuIpcGetMemHandle = right;
-    (void) ticket_of(s.share, at, BYTES);
+    (void) handle_of(s.share, at, BYTES);
     close_sharer(&s);
 }
 
@@ -151,19 +151,19 @@ static void buffers_of_one_allocation(void)
 {
     struct sharer s = open_sharer(3, 0, 8, 8);
     unsigned char *at = device_memory(BYTES), *other = device_memory(BYTES);
-    struct gr_ipc_handle whole = ticket_of(s.share, at, BYTES),
-                         part = ticket_of(s.share, at + 5000, 100), end, t;
+    struct gr_ipc_handle whole = handle_of(s.share, at, BYTES),
+                         part = handle_of(s.share, at + 5000, 100), end, t;
 
     CHECK_INT(whole.offset, 0);
     CHECK_INT(whole.of.bytes, BYTES);
     CHECK_INT(part.offset, 5000);
     part.offset = 0;
     CHECK(0 == memcmp(&whole, &part, sizeof(whole)));
-    end = ticket_of(s.share, at + BYTES - 1, 1);
+    end = handle_of(s.share, at + BYTES - 1, 1);
     CHECK_INT(end.of.id, whole.of.id);
-    (void) ticket_of(s.share, at + BYTES - 1, 0);
+    (void) handle_of(s.share, at + BYTES - 1, 0);
     CHECK_USAGE(s.share, 1, 0, 0);
-    t = ticket_of(s.share, other, 10);
+    t = handle_of(s.share, other, 10);
     CHECK(t.of.id != whole.of.id && t.of.base != whole.of.base &&
           0 != memcmp(t.ipc, whole.ipc, sizeof(t.ipc)));
     CHECK_INT(t.of.process, whole.of.process);
@@ -184,7 +184,7 @@ static void an_address_is_used_again(void)
 
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         unsigned char *at = device_memory(sizes[k]);
-        struct gr_ipc_handle t = ticket_of(s.share, at + 4000, sizes[k] - 4000);
+        struct gr_ipc_handle t = handle_of(s.share, at + 4000, sizes[k] - 4000);
 
         CHECK_INT(t.of.bytes, sizes[k]);
         CHECK_INT(t.offset, 4000);
@@ -210,12 +210,12 @@ static void what_an_export_costs(void)
     count_calls(s.gpus);
     for (k = 0; k < 8; k++) {
         at[k] = device_memory(BYTES);
-        (void) ticket_of(s.share, at[k], BYTES);
+        (void) handle_of(s.share, at[k], BYTES);
         counted(1, 0);
     }
     for (round = 0; round < 5; round++) {
         for (k = 0; k < 8; k++) {
-            (void) ticket_of(s.share, at[k] + 10 * round, 100);
+            (void) handle_of(s.share, at[k] + 10 * round, 100);
         }
     }
     counted(0, 40);
@@ -235,20 +235,20 @@ static void exports_are_bounded(void)
     }
     for (round = 0; round < 3; round++) {
         for (k = 0; k < 10; k++) {
-            (void) ticket_of(s.share, at[k], BYTES);
+            (void) handle_of(s.share, at[k], BYTES);
             CHECK(gr_ipc_cache_usage(s.share).exports <= 4);
         }
     }
     counted(30, 0);
-    (void) ticket_of(s.share, at[6], BYTES);
+    (void) handle_of(s.share, at[6], BYTES);
     counted(0, 1);
-    (void) ticket_of(s.share, at[0], BYTES); /* takes the place of 7, not of 6 */
+    (void) handle_of(s.share, at[0], BYTES); /* takes the place of 7, not of 6 */
     counted(1, 0);
     for (k = 0; k < 3; k++) {
-        (void) ticket_of(s.share, at[(int[]) {6, 8, 9}[k]], BYTES);
+        (void) handle_of(s.share, at[(int[]) {6, 8, 9}[k]], BYTES);
     }
     counted(0, 3);
-    (void) ticket_of(s.share, at[7], BYTES);
+    (void) handle_of(s.share, at[7], BYTES);
     counted(1, 0);
     CHECK_USAGE(s.share, 4, 0, 0);
     close_sharer(&s);
@@ -261,8 +261,8 @@ static void nothing_is_kept(void)
     void *at = device_memory(BYTES);
 
     count_calls(s.gpus);
-    (void) ticket_of(s.share, at, BYTES);
-    (void) ticket_of(s.share, at, BYTES);
+    (void) handle_of(s.share, at, BYTES);
+    (void) handle_of(s.share, at, BYTES);
     counted(2, 0);
     CHECK_USAGE(s.share, 0, 0, 0);
     close_sharer(&s);
@@ -276,8 +276,8 @@ static void within_the_process(void)
     struct gr_gpu *second = get_gpu(s.gpus, 1);
     struct gr_ipc_cache *other = gr_ipc_cache_open(second, (struct gr_peer_id) {1, 1}, 8, 0);
     unsigned char *at = device_memory(BYTES);
-    struct gr_ipc_handle t = ticket_of(s.share, at + 100, 50);
-    struct gr_ipc_mapped here = map_ticket(s.share, &t), there = map_ticket(other, &t);
+    struct gr_ipc_handle t = handle_of(s.share, at + 100, 50);
+    struct gr_ipc_mapped here = map_handle(s.share, &t), there = map_handle(other, &t);
 
     CHECK_INT(here.at, gr_cuda_ptr(at) + 100);
     CHECK_INT(there.at, gr_cuda_ptr(at) + 100);
@@ -301,9 +301,9 @@ static void devices_that_are_apart(void)
     struct sharer s = open_sharer(0, 0, 8, 8);
     struct gr_ipc_cache *other =
         gr_ipc_cache_open(get_gpu(s.gpus, 1), (struct gr_peer_id) {1, 1}, 8, 8);
-    struct gr_ipc_handle t = ticket_of(s.share, device_memory(BYTES), BYTES);
+    struct gr_ipc_handle t = handle_of(s.share, device_memory(BYTES), BYTES);
 
-    (void) map_ticket(s.share, &t);
+    (void) map_handle(s.share, &t);
     not_mapped(other, &t);
     gr_ipc_cache_close(other);
     close_sharer(&s);
@@ -328,8 +328,8 @@ static void contexts_are_left_alone(void)
     int k;
 
     for (k = 0; k < 3; k++) {
-        struct gr_ipc_handle t = ticket_of(s.share, at[k], BYTES);
-        struct gr_ipc_mapped m = map_ticket(s.share, &t);
+        struct gr_ipc_handle t = handle_of(s.share, at[k], BYTES);
+        struct gr_ipc_mapped m = map_handle(s.share, &t);
 
         CHECK(before == current());
         t.of.process++;

@@ -123,7 +123,7 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *step)
     gr_host_executor.commit(&r->op, channel, step);
 }
 
-static const struct gr_executor_ops mover = {ready, move, commit, NULL};
+static const struct gr_executor_ops ops = {ready, move, commit, NULL};
 
 static void *allocate(size_t bytes)
 {
@@ -233,7 +233,7 @@ int kc_run_host(struct kc_call *call, struct kc_trace *trace, char *why, size_t 
     }
     connect(runs, c, 1);
     for (r = 0; r < c->p; r++) {
-        gr_stepper_start(&runs[r].machine, &runs[r].plan, &mover, &runs[r]);
+        gr_stepper_start(&runs[r].machine, &runs[r].plan, &ops, &runs[r]);
     }
     do {
         before = moved;

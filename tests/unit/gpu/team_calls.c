@@ -136,10 +136,10 @@ const struct gr_gate tc_gate = {may_begin, begins, ended, finished};
 /* ---- calls ---- */
 
 /*
- * This rank's ticket: of its output; of another buffer, as that of a persistent request may be; or
+ * This rank's handle: of its output; of another buffer, as that of a persistent request may be; or
  * none, by the case's seed. Then those of all.
  */
-static const struct gr_ipc_handle *const *exchange(struct tc_call *call, struct tc_tickets *tickets,
+static const struct gr_ipc_handle *const *exchange(struct tc_call *call, struct tc_handles *handles,
                                                    gr_gpu_ptr out)
 {
     struct gr_ipc_cache *share = call->team->world->ranks[call->rank].share;
@@ -147,15 +147,15 @@ static const struct gr_ipc_handle *const *exchange(struct tc_call *call, struct 
 
     if (0 != call->out && 0 != kind) {
         out = 1 == kind && 0 != call->in ? call->in : out;
-        tickets->of[call->rank] = gr_ipc_cache_export(share, (const void *) (uintptr_t) out, 1);
-        CHECK(gr_ipc_handle_valid(&tickets->of[call->rank]));
+        handles->of[call->rank] = gr_ipc_cache_export(share, (const void *) (uintptr_t) out, 1);
+        CHECK(gr_ipc_handle_valid(&handles->of[call->rank]));
     }
-    tickets->list[call->rank] = &tickets->of[call->rank];
-    atomic_fetch_add(&tickets->posted, 1);
-    while (call->team->world->p > atomic_load(&tickets->posted)) {
+    handles->list[call->rank] = &handles->of[call->rank];
+    atomic_fetch_add(&handles->posted, 1);
+    while (call->team->world->p > atomic_load(&handles->posted)) {
         sched_yield();
     }
-    return tickets->list;
+    return handles->list;
 }
 
 int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c)
@@ -164,7 +164,7 @@ int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_
 }
 
 int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c,
-                  struct tc_tickets *tickets)
+                  struct tc_handles *handles)
 {
     const struct ex_buffers *b = &call->buffers;
     struct gr_plan_spec spec = ex_spec(c);
@@ -197,8 +197,8 @@ int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struc
     if (0 == call->in && NULL != b->in) {
         space[GR_IN] = call->out + (size_t) (b->in - b->out_base); /* in place */
     }
-    if (NULL != tickets && c->zero_copy) {
-        list = exchange(call, tickets, space[GR_OUT]);
+    if (NULL != handles && c->zero_copy) {
+        list = exchange(call, handles, space[GR_OUT]);
     }
     gr_gpu_op_init(&call->op, t->ranks[rank]);
     rc = gr_gpu_stream_follow(t->ranks[rank]->stream);
@@ -274,7 +274,7 @@ struct batch {
     struct tr_team *team;
     const struct ex_case *cases;
     size_t n;
-    struct tc_tickets *tickets; /* [n] */
+    struct tc_handles *handles; /* [n] */
 };
 
 static void run_all(void *ctx, int rank)
@@ -284,7 +284,7 @@ static void run_all(void *ctx, int rank)
     size_t k;
 
     for (k = 0; k < b->n; k++) {
-        CHECK_INT(tc_begin_with(&call, b->team, rank, &b->cases[k], &b->tickets[k]), 0);
+        CHECK_INT(tc_begin_with(&call, b->team, rank, &b->cases[k], &b->handles[k]), 0);
         tc_finish(&call);
         tc_end(&call);
     }
@@ -292,11 +292,11 @@ static void run_all(void *ctx, int rank)
 
 void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n)
 {
-    struct batch b = {t, cases, n, calloc(n, sizeof(*b.tickets))};
+    struct batch b = {t, cases, n, calloc(n, sizeof(*b.handles))};
     size_t k;
     int r;
 
-    CHECK(NULL != b.tickets);
+    CHECK(NULL != b.handles);
     for (k = 0; k < n; k++) {
         enum gr_algo algo = (enum gr_algo) cases[k].way;
 
@@ -308,7 +308,7 @@ void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n)
         }
     }
     tr_each(t->world->p, run_all, &b);
-    free(b.tickets);
+    free(b.handles);
 }
 
 void tc_try(struct tr_team *t, enum gr_algo algo)

@@ -41,17 +41,17 @@ struct tc_call {
 };
 
 /*
- * The tickets of a call's outputs, which all ranks wait for before they begin. All zero at first.
+ * The handles of a call's outputs, which all ranks wait for before they begin. All zero at first.
  */
-struct tc_tickets {
+struct tc_handles {
     struct gr_ipc_handle of[TR_RANKS];
     const struct gr_ipc_handle *list[TR_RANKS];
     atomic_int posted;
 };
 
-/* Make the buffers, and begin. What gr_gpu_op_begin() returns. tickets NULL: no zero copy. */
+/* Make the buffers, and begin. What gr_gpu_op_begin() returns. handles NULL: no zero copy. */
 int tc_begin_with(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c,
-                  struct tc_tickets *tickets);
+                  struct tc_handles *handles);
 int tc_begin(struct tc_call *call, struct tr_team *t, int rank, const struct ex_case *c);
 
 /* gr_gpu_op_poll(); then others may run. */

@@ -49,7 +49,7 @@ void links_lie_where_both_ends_reach_them(void)
     int from, to, round;
 
     tr_open(&w, 4, NULL);
-    for (round = 0; round < 2; round++) { /* the second time with frames that were in use */
+    for (round = 0; round < 2; round++) { /* the second time with slabs that were in use */
         tr_make(&t, &w, &small);
         CHECK_INT(tr_link(&t, GR_ALGO_FLAT, 0), 0);
         for (from = 0; from < 4; from++) {
@@ -298,7 +298,7 @@ void an_answer_cannot_be_mapped(void)
 }
 
 /*
- * The driver fails at one rank: while its frames are cleaned, first all, then that of an answer;
+ * The driver fails at one rank: while its slabs are cleaned, first all, then that of an answer;
  * then while it shows its kernels the links.
  */
 void the_driver_fails_while_links_are_made(void)
@@ -307,7 +307,7 @@ void the_driver_fails_while_links_are_made(void)
     struct tr_team t;
     unsigned after;
 
-    for (after = 0; after < 4; after++) { /* two frames, and two of answers */
+    for (after = 0; after < 4; after++) { /* two slabs, and two of answers */
         tr_open(&w, 3, NULL);
         tr_make(&t, &w, &small);
         td_fail(TD_ZERO, 1, after, 1, CUDA_ERROR_ILLEGAL_ADDRESS);

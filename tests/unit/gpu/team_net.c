@@ -81,16 +81,17 @@ const unsigned char *tn_remote(int rank)
     return nodes > 1 ? remote[rank] : NULL;
 }
 
-/* This rank's end of a wire. */
+/* This rank's end of a connection. */
 static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_side side,
-                                    struct gr_gpu_connection *wire, struct gr_net_handle *handle)
+                                    struct gr_gpu_connection *connection,
+                                    struct gr_net_handle *handle)
 {
-    struct gr_fifo fifo = gr_gpu_remote_fifo(t->ranks[rank], wire, GR_NET_OUT == side);
+    struct gr_fifo fifo = gr_gpu_remote_fifo(t->ranks[rank], connection, GR_NET_OUT == side);
     struct gr_net_link *link;
 
     CHECK(nlinks < MOST_LINKS);
     CHECK_INT(gr_net_link_open(nets[node_of(rank)], side, &fifo, &link), 0);
-    wire->end.used = 1;
+    connection->end.used = 1;
     links[nlinks].link = link;
     links[nlinks++].team = t->ranks[rank];
     gr_net_link_export(link, handle);

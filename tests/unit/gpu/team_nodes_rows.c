@@ -174,7 +174,7 @@ void a_call_is_over_when_all_is_sent(void)
     close_nodes(&n);
 }
 
-/* Whoever drives the calls sees it, and gives them up; kernels leave, and frames come back. */
+/* Whoever drives the calls sees it, and gives them up; kernels leave, and slabs come back. */
 void a_connection_breaks_and_the_calls_abort(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
@@ -258,10 +258,10 @@ static void poll_both(struct tc_call calls[2], int rounds)
     }
 }
 
-static uint64_t tail_of(const struct gr_gpu_team *team, const struct gr_gpu_connection *wire,
+static uint64_t tail_of(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection,
                         int writes)
 {
-    return atomic_load(gr_gpu_remote_fifo(team, wire, writes).tail);
+    return atomic_load(gr_gpu_remote_fifo(team, connection, writes).tail);
 }
 
 static void end_gated(struct nodes *n, struct tc_call calls[2])

@@ -2,7 +2,7 @@
 /*
  * The ranks of a communicator inside one process, for the tests of exec/gpu/team.h: each has host
  * and a pool of its own, as if it were a process, and rank r uses device r modulo their number.
- * This harness carries the offers and answers that the glue sends as messages. What all ranks do,
+ * This harness carries the handles and replies that the engine sends as messages. What ranks do,
  * each does in a thread of its own.
  *
  * team_driver.c   the driver's functions, counted and made to fail team_ranks.c    ranks, teams,

@@ -121,7 +121,7 @@ static void check_gpu(const struct end *e)
 
 void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape shape)
 {
-    static const uint64_t begin = 1000003; /* counters of a frame that was used before */
+    static const uint64_t begin = 1000003; /* counters of a slab that was used before */
 
     memset(e, 0, sizeof(*e));
     e->part = p;

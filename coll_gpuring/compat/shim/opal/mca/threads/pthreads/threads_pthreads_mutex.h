@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open MPI 5.0's mutex.h includes this header, and Open MPI 5.0 does not install it. opal_mutex_t embeds the
- * mutex type, so it must be the one that libopen-pal was built with: of pthreads, by this header's name.
+ * Open MPI 5.0's mutex.h includes this header, and Open MPI 5.0 does not install it. opal_mutex_t
+ * embeds the mutex type, so it must be the one that libopen-pal was built with: of pthreads, by
+ * this header's name.
  */
 #ifndef OPAL_MCA_THREADS_PTHREADS_THREADS_PTHREADS_MUTEX_H
 #define OPAL_MCA_THREADS_PTHREADS_THREADS_PTHREADS_MUTEX_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open MPI 5.0's threads.h includes this header, and Open MPI 5.0 does not install it. It has to define
- * opal_thread_yield(), which threads.h declares.
+ * Open MPI 5.0's threads.h includes this header, and Open MPI 5.0 does not install it. It has to
+ * define opal_thread_yield(), which threads.h declares.
  */
 #ifndef OPAL_MCA_THREADS_PTHREADS_THREADS_PTHREADS_THREADS_H
 #define OPAL_MCA_THREADS_PTHREADS_THREADS_PTHREADS_THREADS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open MPI 5.0's tsd.h includes this header, and Open MPI 5.0 does not install it. Of it, tsd.h needs the type of a
- * key, and reading one.
+ * Open MPI 5.0's tsd.h includes this header, and Open MPI 5.0 does not install it. Of it, tsd.h
+ * needs the type of a key, and reading one.
  */
 #ifndef OPAL_MCA_THREADS_PTHREADS_THREADS_PTHREADS_TSD_H
 #define OPAL_MCA_THREADS_PTHREADS_THREADS_PTHREADS_TSD_H

@@ -138,7 +138,7 @@ static int malformed(const struct gr_step *s)
            s->operand > GR_TMP || s->dest > GR_TMP;
 }
 
-static int mover_ready(void *ctx, uint32_t channel, const struct gr_step *s)
+static int executor_ready(void *ctx, uint32_t channel, const struct gr_step *s)
 {
     struct sym_rank *me = ctx;
     struct sym_link *l;
@@ -308,7 +308,7 @@ static void deliver(struct sym_rank *me, const struct gr_move *mv, size_t n,
     }
 }
 
-static int mover_move(void *ctx, const struct gr_move *mv)
+static int executor_move(void *ctx, const struct gr_move *mv)
 {
     struct sym_rank *me = ctx;
     const struct gr_step *s = mv->step;
@@ -406,7 +406,7 @@ static void take_slot(struct sym_rank *me, struct sym_link *l, const struct gr_s
     me->received += me->fill;
 }
 
-static void mover_commit(void *ctx, uint32_t channel, const struct gr_step *s)
+static void executor_commit(void *ctx, uint32_t channel, const struct gr_step *s)
 {
     struct sym_rank *me = ctx;
     int k;
@@ -423,4 +423,4 @@ static void mover_commit(void *ctx, uint32_t channel, const struct gr_step *s)
     me->budget--;
 }
 
-const struct gr_executor_ops sym_mover = {mover_ready, mover_move, mover_commit, NULL};
+const struct gr_executor_ops sym_executor = {executor_ready, executor_move, executor_commit, NULL};
