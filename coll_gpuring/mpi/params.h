@@ -24,7 +24,7 @@ const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, siz
 int64_t mca_coll_gpuring_param_default(int param);
 
 /*
- * The first parameter that was bad on this process, for the other ranks: a card's fields of
+ * The first parameter that was bad on this process, for the other ranks: a record's fields of
  * modex.c.
  */
 typedef struct {
