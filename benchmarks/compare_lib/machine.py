@@ -12,7 +12,7 @@ import tempfile
 Result = collections.namedtuple("Result", "out err status late")
 
 # A build of gpuring: paths of programs, its Open MPI, the environment of every command; and the machine.
-Build = collections.namedtuple("Build", "mpirun ompi_info bench floor version env cores model")
+Build = collections.namedtuple("Build", "mpirun ompi_info bench sched floor version env cores model")
 
 
 def siblings(cpu):
@@ -52,7 +52,7 @@ def find_build(builddir):
     ompi_info = shutil.which("ompi_info", path=path)
     said = subprocess.run([ompi_info, "--version"], stdout=subprocess.PIPE, universal_newlines=True).stdout
     return Build(mpirun=shutil.which("mpirun", path=path), ompi_info=ompi_info,
-                 bench=os.path.join(builddir, "gpuring_bench"), floor=os.path.join(builddir, "gpuring_floor"),
+                 bench=os.path.join(builddir, "gpuring_bench"), sched=os.path.join(builddir, "gpuring_sched"), floor=os.path.join(builddir, "gpuring_floor"),
                  version=said.split("\n")[0].strip(), env=env, cores=cores(), model=model())
 
 

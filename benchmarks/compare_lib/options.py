@@ -20,13 +20,15 @@ EPILOG = "Exit status: 0 measured; 1 nothing could be measured, or --strict and 
 
 def refuse(option, value, allowed):
     """Prints a line about a value that is not allowed, and exits."""
-    print(f"compare: {option}: '{value}' is not valid; allowed: {allowed}", file=sys.stderr)
+    print(f"{Parser.name}: {option}: '{value}' is not valid; allowed: {allowed}", file=sys.stderr)
     sys.exit(2)
 
 
 class Parser(argparse.ArgumentParser):
+    name = "compare"  # of the program, for messages
+
     def error(self, message):
-        print("compare: " + message.replace("argument ", "", 1), file=sys.stderr)
+        print(self.name + ": " + message.replace("argument ", "", 1), file=sys.stderr)
         sys.exit(2)
 
 
@@ -80,9 +82,20 @@ def words(text):
     return found
 
 
-def make_parser():
-    p = Parser(prog="compare", description="Stock Open MPI and gpuring side by side, in interleaved rounds.",
-               epilog=EPILOG, allow_abbrev=False)
+DESCRIPTIONS = {"compare": "Stock Open MPI and gpuring side by side, in interleaved rounds.",
+                "regret": "What gpuring chooses and what it could have chosen side by side, in interleaved rounds."}
+
+
+def add_stock_options(add):
+    add("--configs", metavar="LIST",
+        help="stock configurations, with commas; default: all of " + ",".join(stock.NAMES))
+    add("--osu", metavar="DIR", help="run the osu_COLLECTIVE found below DIR instead of gpuring_bench")
+
+
+def make_parser(name):
+    Parser.name = name
+    p = Parser(prog=name, description=DESCRIPTIONS[name], epilog=EPILOG, allow_abbrev=False)
+    p.set_defaults(choices=name == "regret", configs=None, osu=None)
     add = p.add_argument
     names = sorted(floor.KINDS)
     add("collectives", nargs="*", metavar="COLLECTIVE", type=among(names),
@@ -99,11 +112,10 @@ def make_parser():
     add("--form", metavar="FORM", type=among(FORMS), default="blocking", help=" ".join(FORMS))
     add("-d", dest="device", metavar="KIND", type=among(DEVICES), default="host",
         help=" ".join(DEVICES) + ": where buffers live; stock needs an Open MPI with CUDA support for the last two")
-    add("--configs", metavar="LIST",
-        help="stock configurations, with commas; default: all of " + ",".join(stock.NAMES))
+    if name == "compare":
+        add_stock_options(add)
     add("--gpuring-arg", metavar="'OPTIONS'", action="append", default=[], type=checked(words, "mpirun options"),
         help="more mpirun options for gpuring's runs; may be repeated")
-    add("--osu", metavar="DIR", help="run the osu_COLLECTIVE found below DIR instead of gpuring_bench")
     add("--limit", type=checked(limit, "a ratio above 0 and below 100"), default=0.95,
         help="the ratio that a cell should have (0.95)")
     add("--strict", action="store_true", help="exit status 1 when a cell does not hold")
@@ -111,7 +123,7 @@ def make_parser():
     add("--timeout", metavar="S", type=whole(1), default=300, help="seconds that one run may take (300)")
     add("--seed", metavar="N", type=whole(0), default=None, help="of the order within rounds")
     add("-o", dest="format", metavar="table|csv", type=among(["table", "csv"]), default="table")
-    add("--csv", metavar="FILE", help="raw data; default: a new file in BUILDDIR/compare")
+    add("--csv", metavar="FILE", help=f"raw data; default: a new file in BUILDDIR/{name}")
     add("--png", metavar="FILE", help="plot; default: beside the raw data")
     add("--from-csv", metavar="FILE",
         help="measure nothing: evaluate the raw data of an earlier run; options that say what to run are ignored")
@@ -146,14 +158,15 @@ def set_files(opts):
     if opts.from_csv:
         return
     if opts.csv is None:
-        opts.csv = os.path.join(opts.builddir, "compare", time.strftime("%Y%m%d-%H%M%S") + f"-n{opts.ranks}.csv")
+        opts.csv = os.path.join(opts.builddir, Parser.name, time.strftime("%Y%m%d-%H%M%S") + f"-n{opts.ranks}.csv")
     if opts.png is None:
         opts.png = os.path.splitext(opts.csv)[0] + ".png"
 
 
-def parse(argv):
-    opts = make_parser().parse_intermixed_args(argv)
-    opts.command = "benchmarks/compare " + " ".join(shlex.quote(a) for a in argv)
+def parse(name, argv):
+    """Options of benchmarks/NAME: compare or regret."""
+    opts = make_parser(name).parse_intermixed_args(argv)
+    opts.command = f"benchmarks/{name} " + " ".join(shlex.quote(a) for a in argv)
     opts.collectives = list(dict.fromkeys(opts.collectives)) or COLLECTIVES
     opts.configs = opts.configs.split(",") if opts.configs is not None else stock.NAMES
     for name in opts.configs:

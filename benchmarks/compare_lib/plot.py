@@ -26,7 +26,8 @@ def write(python, path, data, cells, limit):
     drawn = {name: [(c.bytes, c.ratio, c.same) for c in rows if c.ratio] for name, rows in cells.items()}
     title = f"{data.meta.get('mpi', '')}, {data.meta.get('machine', '')}\n{data.ranks()} ranks, " \
             f"{data.meta.get('form', 'blocking')}, {len(data.rounds)} rounds"
-    what = {"path": path, "limit": limit, "title": title, "panels": [p for p in drawn.items() if p[1]]}
+    what = {"path": path, "limit": limit, "title": title, "regret": data.against_choices(),
+            "panels": [p for p in drawn.items() if p[1]]}
     if not what["panels"]:
         return "no plot: no cell has a ratio"
     done = subprocess.run([python, "-B", os.path.realpath(__file__)], input=json.dumps(what), universal_newlines=True,
@@ -52,11 +53,37 @@ def draw_panel(axes, name, points, limit):
     axes.grid(True, color="0.9")
 
 
+def draw_regret(pyplot, what):
+    """A heat map: a row per collective, a column per size."""
+    panels = what["panels"]
+    sizes = sorted({size for _, points in panels for size, _, _ in points})
+    grid = [[{size: 1 / ratio[0] for size, ratio, _ in points}.get(size, float("nan")) for size in sizes]
+            for _, points in panels]
+    figure, axes = pyplot.subplots(figsize=(0.55 * len(sizes) + 3, 0.5 * len(panels) + 2))
+    image = axes.imshow(grid, cmap="RdYlGn_r", vmin=0.8, vmax=1.25, aspect="auto")
+    for y, row in enumerate(grid):
+        for x, value in enumerate(row):
+            if value == value:  # not where there is no result
+                axes.text(x, y, f"{value:.2f}", ha="center", va="center", fontsize=7)
+    axes.set_xticks(range(len(sizes)), [f"{size}" for size in sizes], rotation=90, fontsize=7)
+    axes.set_yticks(range(len(panels)), [name for name, _ in panels])
+    axes.set_xlabel("bytes")
+    figure.colorbar(image, label="time / time of the best choice")
+    return figure
+
+
 def draw(what):
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    figure = draw_regret(pyplot, what) if what["regret"] else draw_panels(pyplot, what)
+    figure.suptitle(what["title"], fontsize=8 if what["regret"] else None)
+    figure.tight_layout()
+    figure.savefig(what["path"], dpi=120)
+
+
+def draw_panels(pyplot, what):
     panels = what["panels"]
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
@@ -66,9 +93,7 @@ def draw(what):
     for a, (name, points) in zip(axes.flat, panels):
         draw_panel(a, name, points, what["limit"])
     axes.flat[0].legend(fontsize="small")
-    figure.suptitle(what["title"])
-    figure.tight_layout()
-    figure.savefig(what["path"], dpi=120)
+    return figure
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import collections
 import csv
 
 FLOOR, GPURING = "floor", "gpuring"
+ONCE, TWICE = ("a",), ("a", "b")  # runs of a round; b: for the A/A control
 FIELDS = ["round", "config", "run", "collective", "bytes", "avg_us", "algorithm"]
 
 Record = collections.namedtuple("Record", FIELDS)
@@ -46,6 +47,10 @@ class Data:
 
     def ranks(self):
         return int(self.meta["ranks"])
+
+    def against_choices(self):
+        """Is gpuring compared with its own choices, each of which was forced, and not with stock?"""
+        return self.meta.get("against") == "choices"
 
 
 class Writer:

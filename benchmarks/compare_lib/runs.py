@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rounds: in each, every stock configuration twice, gpuring once and the floor once, in an order drawn anew."""
+"""Rounds: in each, every stock configuration twice, gpuring once and the floor once, in an order drawn anew. Where gpuring is
+compared with its own choices: each of these once, and gpuring twice."""
 import csv
 import os
 import random
@@ -8,8 +9,6 @@ import sys
 import time
 
 from . import floor, machine, raw, stock
-
-STOCK_RUNS = ("a", "b")  # b: for the A/A control
 
 
 class Failure(Exception):
@@ -22,7 +21,7 @@ def describe(opts, build, configs, left_out):
         "command": opts.command, "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "machine": f"{build.model}, {len(build.cores)} cores", "mpi": build.version,
         "program": "osu" if opts.osu else "gpuring_bench", "form": opts.form, "device": opts.device,
-        "ranks": str(opts.ranks),
+        "ranks": str(opts.ranks), "against": "choices" if opts.choices else "stock",
         "cores": str(len(build.cores)), "seed": str(opts.seed),
     }
     for config in configs + [stock.gpuring(opts)]:
@@ -100,7 +99,8 @@ def run_config(opts, build, config, programs):
     for program, parse in programs:
         result = machine.run(stock.command(opts, build, config.args, program), build.env, opts.timeout)
         found = list(parse(result.out))
-        rows += found
+        # what is forced is passed over where it cannot be done
+        rows += [row for row in found if config.coll in ("gpuring", row[3])] if opts.choices else found
         if result.status != 0 or result.late or not found:
             # a program that printed nothing with status 0 has failed, too
             reason = reason or os.path.basename(program[0]) + ": " + machine.why(result, opts.timeout)
@@ -147,7 +147,9 @@ class Progress:
 def run_rounds(opts, build, programs, configs, data, writer, say):
     """Fills data and the file, round by round."""
     gpuring = stock.gpuring(opts)
-    jobs = [(config, run) for config in configs for run in STOCK_RUNS] + [(gpuring, "a"), (None, "a")]
+    runs, own_runs = (raw.ONCE, raw.TWICE) if opts.choices else (raw.TWICE, raw.ONCE)
+    jobs = [(config, run) for config in configs for run in runs] + [(gpuring, run) for run in own_runs]
+    jobs += [] if opts.choices else [(None, "a")]
     order = random.Random(opts.seed)
     progress = Progress(opts.rounds, len(jobs))
     given_up, said = set(), set()

@@ -4,7 +4,7 @@ import collections
 import statistics
 
 from . import floor
-from .raw import GPURING
+from .raw import GPURING, ONCE, TWICE
 
 # A median and the quartiles around it.
 Spread = collections.namedtuple("Spread", "median lo hi")
@@ -32,11 +32,16 @@ def complete(runs, rounds, needed):
     return all(round in runs.get(run, {}) for run in needed for round in rounds)
 
 
+def runs_of(data):
+    """The runs that a configuration to compare with has in a round."""
+    return ONCE if data.against_choices() else TWICE
+
+
 def uncounted(data):
-    """For each stock configuration the cells that it has not a result of in every run."""
+    """For each configuration to compare with the cells that it has not a result of in every run."""
     names = sorted({name for times in data.times.values() for name in times if name != GPURING})
     found = {name: [cell for cell in sorted(data.times)
-                    if not complete(data.times[cell].get(name, {}), data.rounds, ("a", "b"))] for name in names}
+                    if not complete(data.times[cell].get(name, {}), data.rounds, runs_of(data))] for name in names}
     return {name: cells for name, cells in found.items() if cells}
 
 
@@ -74,20 +79,22 @@ def floor_of(data, cell, gpuring):
 
 def analyse_cell(data, cell, limit):
     times, rounds = data.times[cell], data.rounds
-    names = [n for n in sorted(times) if n != GPURING and complete(times[n], rounds, ("a", "b"))]
+    names = [n for n in sorted(times) if n != GPURING and complete(times[n], rounds, runs_of(data))]
     algorithm = data.algorithms[cell].most_common(1)[0][0] if data.algorithms[cell] else ""
     stock, stock_us, gpuring_us, ratio, same, floor_us, over = [], None, None, None, None, None, None
     if names:
         stock = cross(times, names, rounds)
         stock_us = statistics.median(times[name]["a"][r] for name, r in zip(stock, rounds))
-        same = spread([times[name]["a"][r] / times[name]["b"][r] for name, r in zip(stock, rounds)])
+        again = [GPURING] * len(rounds) if data.against_choices() else stock
+        if all(complete(times[name], rounds, TWICE) for name in again):
+            same = spread([times[name]["a"][r] / times[name]["b"][r] for name, r in zip(again, rounds)])
     if complete(times[GPURING], rounds, ("a",)):
         gpuring = times[GPURING]["a"]
         gpuring_us = statistics.median(gpuring.values())
         floor_us, over = floor_of(data, cell, gpuring)
         if names:
             ratio = spread([times[name]["a"][r] / gpuring[r] for name, r in zip(stock, rounds)])
-    holds = None if ratio is None else ratio.median >= limit - half_width(same)
+    holds = None if ratio is None or same is None else ratio.median >= limit - half_width(same)
     return Cell(cell[0], cell[1], list(dict.fromkeys(stock)), stock_us, gpuring_us, ratio, same, floor_us, over,
                 algorithm, holds)
 

@@ -8,8 +8,6 @@ from . import stats
 FIELDS = ["collective", "bytes", "stock_us", "stock", "gpuring_us", "ratio", "ratio_lo", "ratio_hi", "same", "same_lo",
           "same_hi", "floor_us", "over_floor", "algorithm", "verdict"]
 ENOUGH = 7
-HEAD = (f"{'bytes':>12} {'stock us':>10} {'gpuring us':>10} {'ratio':>6} {'lo .. hi':>13} {'A/A':>6} "
-        f"{'lo .. hi':>13} {'floor us':>10} {'x floor':>8}  {'algorithm':<10} stock")
 
 
 def verdict(cell):
@@ -18,6 +16,12 @@ def verdict(cell):
 
 def number(value, digits=2):
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def head(data):
+    other = "best" if data.against_choices() else "stock"
+    return (f"{'bytes':>12} {other + ' us':>10} {'gpuring us':>10} {'ratio':>6} {'lo .. hi':>13} {'A/A':>6} "
+            f"{'lo .. hi':>13} {'floor us':>10} {'x floor':>8}  {'algorithm':<10} {other}")
 
 
 def spread(s):
@@ -54,6 +58,15 @@ def copy_rates(data):
     return "; ".join(said)
 
 
+def what(data):
+    """What the column of ratios is, in words."""
+    if data.against_choices():
+        return ("# ratio: best choice / gpuring's, below 1 where another one is faster; median, lo .. hi: quartiles over rounds\n"
+                "# A/A: the same of gpuring against itself. More: docs/comparing.md\n")
+    return ("# ratio: stock / gpuring, above 1 where gpuring is faster; median, lo .. hi: quartiles over rounds\n"
+            "# A/A: the same of stock against itself; x floor: gpuring / floor. More: docs/comparing.md\n")
+
+
 def print_head(out, data):
     for key, value in data.meta.items():
         out.write(f"# {key}: {value}\n")
@@ -65,15 +78,14 @@ def print_head(out, data):
         out.write(f"# failed: {text}\n")
     for name, some in stats.uncounted(data).items():
         out.write(f"# not counted, no result from every run: {name} in {named(some)}\n")
-    out.write("# ratio: stock / gpuring, above 1 where gpuring is faster; median, lo .. hi: quartiles over rounds\n"
-              "# A/A: the same of stock against itself; x floor: gpuring / floor. More: docs/comparing.md\n")
+    out.write(what(data))
 
 
 def print_table(out, data, cells, limit):
     """Returns the number of cells that do not hold."""
     print_head(out, data)
     for collective, rows in cells.items():
-        out.write(f"\n{collective}, {data.ranks()} ranks, {data.meta.get('form', 'blocking')}\n{HEAD}\n")
+        out.write(f"\n{collective}, {data.ranks()} ranks, {data.meta.get('form', 'blocking')}\n{head(data)}\n")
         out.writelines(line(cell) + "\n" for cell in rows)
     every = [cell for rows in cells.values() for cell in rows]
     below = [cell[:2] for cell in every if cell.holds is False]
@@ -84,6 +96,11 @@ def print_table(out, data, cells, limit):
         worst = max(noise, key=lambda pair: pair[0])
         out.write(f"A/A spread: {statistics.median(w for w, _ in noise):.2f} in the median cell, "
                   f"{worst[0]:.2f} at most, in {named([worst[1][:2]])}\n")
+    regrets = sorted((1 / cell.ratio.median, cell[:2]) for cell in every if cell.ratio)
+    if regrets and data.against_choices():
+        values = [value for value, _ in regrets]
+        out.write(f"regret: median {statistics.median(values):.2f}, 95% of cells at most {stats.quantile(values, 0.95):.2f}, "
+                  f"worst {values[-1]:.2f}, in {named([regrets[-1][1]])}\n")
     if missing:
         out.write(f"{len(missing)} cells without a result of stock or of gpuring from every round: {named(missing)}\n")
     out.write(f"{len(every)} cells, {len(below)} below {limit:g} by more than the A/A spread" +

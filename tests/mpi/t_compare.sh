@@ -160,6 +160,24 @@ shows_floor_of_osu() {
     floors osu >"$work/raw" && run 0 --from-csv="$work/raw" -o csv && floor_is allgather 262144 32.464
 }
 
+# gpuring against its own choices: allreduce 8 takes 10, and 9 by x or 12 by y; 16 takes 10, and 20 by y alone.
+choosing() {
+    head_lines 2 | sed 's/^# ranks/# against: choices\n&/'
+    for r in 1 2 3 4; do
+        row "$r" x allreduce 8 9; row "$r" y allreduce 8 12; row "$r" gpuring allreduce 8 10 $((r % 2 ? 8 : 10))
+        row "$r" y allreduce 16 20; row "$r" gpuring allreduce 16 10 10
+    done
+}
+
+shows_regret() {
+    choosing >"$work/raw" && run 0 --from-csv="$work/raw" -o csv &&
+        is allreduce 8 "9.000 x 10.000 0.900 0.900 0.900 1.125 1.000 1.250   ring holds" &&
+        is allreduce 16 "20.000 y 10.000 2.000 2.000 2.000 1.000 1.000 1.000   ring holds" &&
+        run 0 --from-csv="$work/raw" &&
+        one out '^regret: median 0.81, 95% of cells at most 1.08, worst 1.11, in allreduce 8$' &&
+        one out '^ *bytes *best us .* best$'
+}
+
 refuses_other_files() {
     echo "hello" >"$work/raw" && run 1 --from-csv="$work/raw" && one err 'no raw data' || return 1
     { head_lines 2; echo "1,x+x,a,bcast,many,1,"; } >"$work/raw"
@@ -176,6 +194,7 @@ ok "a cell without gpuring is named" names_missing
 ok "--step=4" steps
 ok "floors" shows_floor
 ok "floors of OSU's sizes" shows_floor_of_osu
+ok "regret" shows_regret
 ok "refuses what is no raw data" refuses_other_files
 
 # notices TEST FILE FROM TO: a copy of the script with that fault; the test must fail.
@@ -196,6 +215,7 @@ ok "a choice from all rounds is noticed" notices chooses_from_other_rounds stats
 ok "a spread left out of the verdict is noticed" notices shows_spread stats.py 'limit - half_width(same)' 'limit'
 ok "a one-sided spread is noticed" notices shows_spread stats.py 'max(abs(1 - same.lo)' 'max(0 * abs(1 - same.lo)'
 ok "counting the incomplete is noticed" notices drops_incomplete stats.py 'all(round in' 'any(round in'
+ok "a control of other configurations is noticed" notices shows_regret stats.py 'if data.against_choices() else stock' 'if False else stock'
 ok "a forgotten exchange is noticed" notices shows_floor floor.py 'exchanges(ranks) \*' '0 *'
 ok "a double copy as a floor is noticed" notices shows_floor floor.py '("direct", "cma")' '("direct", "cma", "double")'
 
@@ -288,7 +308,18 @@ runs_osu() {
         one err "no program of OSU's"
 }
 
+# What is forced and not done in a cell does not count there; ring has no part in a bcast.
+forces_choices() {
+    compare=$srcdir/benchmarks/regret fake 0 --quick -m 8:8 bcast && calls 'algorithm tree --mca coll_gpuring_measure 0 ' 2 &&
+        calls 'algorithm chain --mca coll_gpuring_single_copy 0 ' 2 && calls 'algorithm ring' 0 &&
+        calls 'algorithm mailbox' 3 && calls 'algorithm' 13 &&
+        one out '^regret: median 1.50, 95% of cells at most 1.50, worst 1.50, in bcast 8$' &&
+        one out '^ *8 .* tree+s' && compare=$srcdir/benchmarks/regret run 2 --osu="$work/osu" bcast &&
+        one err '^regret: unrecognized arguments: --osu='
+}
+
 ok "rounds, options and configurations" runs_all
+ok "regret forces each choice" forces_choices
 ok "the order within rounds is drawn" is_interleaved
 ok "a fixed order is noticed" notices is_interleaved runs.py 'order.sample(jobs, len(jobs))' 'jobs'
 ok "collectives that are not active are left out" names_inactive
