@@ -20,7 +20,7 @@ static bool take_slot(void *into, const char *value)
 {
     size_t *bytes = &((struct arguments *) into)->shape.slot_bytes;
 
-    return cli_whole(value, MIN_SLOT, SIZE_MAX, NULL, bytes) && 0 == *bytes % GR_GPU_LINE;
+    return cli_whole(value, MIN_SLOT, SIZE_MAX, NULL, bytes) && 0 == *bytes % GR_GPU_ALIGN;
 }
 
 #define AT(field) .at = offsetof(struct arguments, field)

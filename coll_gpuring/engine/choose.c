@@ -135,7 +135,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_choice *c = &op->choice;
     enum gr_coll coll = op->data.spec.coll;
-    char where[48] = "", nodes[48] = "", how[96] = "", pieces[96] = "";
+    char where[48] = "", nodes[48] = "", how[96] = "", chunks[96] = "";
 
     if (!mca_coll_gpuring_should_log(op->comm->rank, 2)) {
         return;
@@ -150,7 +150,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
                  comm->cluster.ndims > 0 ? "" : "up to ", comm->node_ranks);
     }
     if (c->way < GR_NALGOS) { /* mailboxes have neither channels nor chunks */
-        snprintf(pieces, sizeof(pieces), ", %u channels, chunks of %zu bytes%s", c->nchannels,
+        snprintf(chunks, sizeof(chunks), ", %u channels, chunks of %zu bytes%s", c->nchannels,
                  c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
                  c->direct ? ", single copy where possible" : "");
     }
@@ -158,7 +158,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
         "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s%s, %.1f us expected",
         gr_calls[op->id].name, gr_comm_name(op->comm), (unsigned long long) op->seq, op->data.bytes,
         where, nodes, gr_way_name(c->way),
-        comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, pieces,
+        comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, chunks,
         c->us);
 }
 
@@ -194,7 +194,7 @@ static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op 
 
 static void choose(struct gr_comm *comm, struct gr_op *op)
 {
-    op->path = op->agreed.kernels ? path_of(comm, op) : GR_PATH_HOST;
+    op->path = op->agreed.kernels ? path_of(comm, op) : GR_PATH_NONE;
     op->choice = select_as_last(comm, op);
     op->exec = mca_coll_gpuring_pick(op);
     if (gr_settings.verbose >= 2) {
@@ -251,7 +251,7 @@ bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
     if (NULL == comm->remote || 0 == times) {
         return true;
     }
-    op->path = GR_PATH_HOST;
+    op->path = GR_PATH_NONE;
     return select_as_last(comm, op).us >= (double) times * comm->agreement_choice.us;
 }
 

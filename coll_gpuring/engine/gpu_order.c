@@ -76,48 +76,48 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
 static struct {
     gr_lock_t lock;
     int p;
-    struct gr_pci_address *places; /* with it, in the same memory: */
+    struct gr_pci_address *addresses; /* with it, in the same memory: */
     int *order;
     bool linked;
 } known;
 
 void mca_coll_gpuring_order_close(void)
 {
-    free(known.places);
-    known.places = NULL;
+    free(known.addresses);
+    known.addresses = NULL;
     known.p = 0;
 }
 
 /* Keep it, if there is memory for it. The lock is held. */
-static void keep(const struct gr_pci_address *places, int p, const int *order, bool linked)
+static void keep(const struct gr_pci_address *addresses, int p, const int *order, bool linked)
 {
     size_t n = (size_t) p;
 
     mca_coll_gpuring_order_close();
-    known.places = malloc(n * (sizeof(*places) + sizeof(*order)));
-    if (NULL != known.places) {
+    known.addresses = malloc(n * (sizeof(*addresses) + sizeof(*order)));
+    if (NULL != known.addresses) {
         known.p = p;
-        known.order = (int *) (known.places + n);
+        known.order = (int *) (known.addresses + n);
         known.linked = linked;
-        memcpy(known.places, places, n * sizeof(*places));
+        memcpy(known.addresses, addresses, n * sizeof(*addresses));
         memcpy(known.order, order, n * sizeof(*order));
     }
 }
 
 /* Neighbours by the distance of their devices, and whether NVLink joins all. 0, or GR_ERR_... */
-static int find_order(const struct gr_pci_address *places, int p, int *order, bool *linked)
+static int find_order(const struct gr_pci_address *addresses, int p, int *order, bool *linked)
 {
     int rc = 0;
 
     gr_lock(&known.lock);
-    if (known.p == p && 0 == memcmp(known.places, places, (size_t) p * sizeof(*places))) {
+    if (known.p == p && 0 == memcmp(known.addresses, addresses, (size_t) p * sizeof(*addresses))) {
         memcpy(order, known.order, (size_t) p * sizeof(*order));
         *linked = known.linked;
     } else {
-        *linked = 0 != gr_gpus_linked(places, p);
-        rc = gr_order_gpus(places, p, order);
+        *linked = 0 != gr_gpus_linked(addresses, p);
+        rc = gr_order_gpus(addresses, p, order);
         if (0 == rc) {
-            keep(places, p, order, *linked);
+            keep(addresses, p, order, *linked);
         }
     }
     gr_unlock(&known.lock);
@@ -142,20 +142,20 @@ static bool is_one_device(const struct gr_setup *s, int p)
  */
 static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
 {
-    struct gr_pci_address *places = calloc((size_t) p, sizeof(*places));
+    struct gr_pci_address *addresses = calloc((size_t) p, sizeof(*addresses));
     int r, rc = GR_ERR_NOMEM;
     bool linked = false;
 
-    if (NULL != places) {
+    if (NULL != addresses) {
         for (r = 0; r < p; r++) {
             const struct gr_gpu_id *id = &s->devices[r].id;
 
-            places[r] = (struct gr_pci_address) {id->domain, id->bus, id->device};
+            addresses[r] = (struct gr_pci_address) {id->domain, id->bus, id->device};
         }
-        rc = find_order(places, p, order, &linked);
+        rc = find_order(addresses, p, order, &linked);
     }
     *path = is_one_device(s, p) ? GR_PATH_SAME : linked ? GR_PATH_NVLINK : GR_PATH_PCIE;
-    free(places);
+    free(addresses);
     return rc;
 }
 

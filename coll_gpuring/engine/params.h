@@ -25,7 +25,7 @@ enum gr_compared_param {
     GR_PARAM_DEVICE_SLOT_BYTES, /* of a slot between devices */
     GR_PARAM_PROTOCOL,          /* an enum gr_protocol, or -1 for auto */
     GR_PARAM_ZERO_COPY,         /* bytes from which on calls on devices use it, or -1 */
-    GR_PARAM_STAGE_BYTES,       /* of a piece of device memory that the host copies; 0: the whole */
+    GR_PARAM_STAGE_BYTES,       /* of a band or fragment of staged data; 0: copied as a whole */
     GR_PARAM_NODES,             /* whether communicators of several nodes are taken; there: */
     /*
      * a call takes at least so many times as long as to ask whose buffers are on devices, or it is

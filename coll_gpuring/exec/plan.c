@@ -4,32 +4,32 @@
 
 #include <assert.h>
 
-/* The smallest number of elements whose bytes are a multiple of a line. */
-static size_t line_elems(size_t elem_bytes, size_t line)
+/* The smallest number of elements whose bytes are a multiple of `align`. */
+static size_t align_elems(size_t elem_bytes, size_t align)
 {
-    size_t n = line;
+    size_t n = align;
 
-    while (n > 1 && 0 == n % 2 && 0 == (n / 2) * elem_bytes % line) {
+    while (n > 1 && 0 == n % 2 && 0 == (n / 2) * elem_bytes % align) {
         n /= 2;
     }
     return n;
 }
 
-/* Most bytes of a piece; a message may have several pieces. */
-static size_t piece_bytes(const struct gr_plan_spec *r, int p, size_t most, uint32_t nslots)
+/* Most bytes of a chunk; a message may have several chunks. */
+static size_t chunk_bytes(const struct gr_plan_spec *r, int p, size_t most, uint32_t nslots)
 {
-    size_t pieces = gr_algo_message_chunks(r->algo, r->coll, p, &r->torus),
-           room = most / pieces * (nslots - 1);
+    size_t chunks = gr_algo_message_chunks(r->algo, r->coll, p, &r->torus),
+           room = most / chunks * (nslots - 1);
 
-    most = pieces > 1 && room < most ? room : most;
+    most = chunks > 1 && room < most ? room : most;
     assert(most >= r->elem_bytes);
     return 0 == r->chunk_bytes || r->chunk_bytes > most ? most : r->chunk_bytes;
 }
 
 struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, uint32_t nslots,
-                              size_t line)
+                              size_t align)
 {
-    size_t chunk = piece_bytes(r, p, most, nslots);
+    size_t chunk = chunk_bytes(r, p, most, nslots);
     struct gr_shape shape = {
         .coll = r->coll,
         .layout = gr_algo_layout(r->algo, r->coll),
@@ -39,8 +39,8 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, 
         .counts = r->counts,
         .displs = r->displs,
         .nchannels = r->nchannels,
-        .max_piece = chunk < r->elem_bytes ? 1 : chunk / r->elem_bytes,
-        .align = line_elems(r->elem_bytes, line),
+        .chunk_elems = chunk < r->elem_bytes ? 1 : chunk / r->elem_bytes,
+        .align = align_elems(r->elem_bytes, align),
         .slice_chunks = gr_algo_slice_chunks(r->algo),
     };
     struct gr_split split;

@@ -43,13 +43,13 @@ static inline size_t gr_plan_block_begin(const struct gr_plan_spec *spec, int r)
 }
 
 /*
- * Split the call's data into pieces of at most `most` bytes (a slot), and so that no message of
- * several chunks fills all slots of a link (gr_algo_message_chunks()). Pieces begin at multiples of
- * `line` bytes (a power of two) from the start of their block, so that ranks and channels do not
+ * Split the call's data into chunks of at most `most` bytes (a slot), and so that no message of
+ * several chunks fills all slots of a link (gr_algo_message_chunks()). Chunks begin at multiples of
+ * `align` bytes (a power of two) from the start of their block, so that ranks and channels do not
  * share cache lines.
  */
 struct gr_split gr_plan_split(const struct gr_plan_spec *spec, int p, size_t most, uint32_t nslots,
-                              size_t line);
+                              size_t align);
 
 /*
  * The schedule of a rank's channel. order, where: ranks by position, and positions by rank; the

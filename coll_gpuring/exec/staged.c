@@ -85,12 +85,12 @@ static void find_order(struct gr_staged *s, struct gr_staged_direction *w)
 }
 
 /*
- * A block of a unit has a number in time, of unit * nblocks + its order. Equal shares of these
+ * A block of a cell has a number in time, of cell * nblocks + its order. Equal shares of these
  * numbers are the bands: the first number of band k, and the band of a number.
  */
 static size_t numbers(const struct gr_staged *s, const struct gr_staged_direction *w)
 {
-    return gr_split_units(&s->stepper->plan->split) * w->nblocks;
+    return gr_split_cells(&s->stepper->plan->split) * w->nblocks;
 }
 
 static size_t first_number(const struct gr_staged *s, const struct gr_staged_direction *w,
@@ -105,11 +105,11 @@ static uint32_t band_of(const struct gr_staged *s, const struct gr_staged_direct
 {
     const struct gr_split *split = &s->stepper->plan->split;
     size_t slice = s->stepper->at[channel].walk.slice,
-           unit = is_pipe(s) ? slice * split->nchunks + chunk : slice;
+           cell = is_pipe(s) ? slice * split->nchunks + chunk : slice;
     uint32_t order = is_pipe(s) ? 0 : w->order[channel * (uint32_t) s->host->p + chunk];
 
     return UNUSED == order ? UNUSED
-                           : (uint32_t) ((unit * w->nblocks + order) * w->nbands / numbers(s, w));
+                           : (uint32_t) ((cell * w->nblocks + order) * w->nbands / numbers(s, w));
 }
 
 /* Where the part of a block that belongs to a band lies: a run of elements. */
@@ -122,7 +122,7 @@ static struct gr_range part_of(const struct gr_staged *s, const struct gr_staged
     if (UNUSED == order) {
         return (struct gr_range) {0, 0};
     }
-    /* units u with from <= u * n + order < to */
+    /* cells u with from <= u * n + order < to */
     from = from > order ? (from - order + n - 1) / n : 0;
     to = to > order ? (to - order + n - 1) / n : 0;
     return gr_split_run(&s->stepper->plan->split, w->space, channel, block, from, to - from);
@@ -181,7 +181,7 @@ static int copy_band(const struct gr_staged *s, const struct gr_staged_direction
 }
 
 /* Cut the copies of one direction into bands. */
-static void cut(struct gr_staged *s, struct gr_staged_direction *w, size_t piece)
+static void cut(struct gr_staged *s, struct gr_staged_direction *w, size_t band_bytes)
 {
     size_t bytes, most;
 
@@ -192,18 +192,18 @@ static void cut(struct gr_staged *s, struct gr_staged_direction *w, size_t piece
     if (most > 0) {
         w->nbands = 1;
         bytes = band_elements(s, w, 0) * s->host->reducer.elem_bytes;
-        w->nbands = (uint32_t) (bytes / piece < 1      ? 1
-                                : bytes / piece < most ? bytes / piece
-                                                       : most);
+        w->nbands = (uint32_t) (bytes / band_bytes < 1      ? 1
+                                : bytes / band_bytes < most ? bytes / band_bytes
+                                                            : most);
     }
 }
 
-static int begin_in(struct gr_staged *s, size_t piece)
+static int begin_in(struct gr_staged *s, size_t band_bytes)
 {
     uint32_t k;
     int rc = 0;
 
-    cut(s, &s->in, piece);
+    cut(s, &s->in, band_bytes);
     for (k = 0; k < s->in.nbands && 0 == rc; k++) {
         rc = copy_band(s, &s->in, k);
         rc = 0 == rc ? gr_gpu_stream_mark(s->in.copy.stream, k) : rc;
@@ -211,11 +211,11 @@ static int begin_in(struct gr_staged *s, size_t piece)
     return rc;
 }
 
-static void begin_out(struct gr_staged *s, size_t piece)
+static void begin_out(struct gr_staged *s, size_t band_bytes)
 {
     uint32_t k;
 
-    cut(s, &s->out, piece);
+    cut(s, &s->out, band_bytes);
     for (k = 0; k < s->out.nbands; k++) {
         s->left[k] = band_elements(s, &s->out, k);
         s->out.done += 0 == s->left[k];
@@ -223,7 +223,8 @@ static void begin_out(struct gr_staged *s, size_t piece)
 }
 
 int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct gr_stepper *stepper,
-                    const struct gr_staged_copy *in, const struct gr_staged_copy *out, size_t piece)
+                    const struct gr_staged_copy *in, const struct gr_staged_copy *out,
+                    size_t band_bytes)
 {
     size_t need = 2 * stepper->plan->split.nchannels * (size_t) host->p;
 
@@ -244,9 +245,9 @@ int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct g
         return s->error;
     }
     if (NULL != out->stream) {
-        begin_out(s, piece);
+        begin_out(s, band_bytes);
     }
-    s->error = NULL != in->stream ? begin_in(s, piece) : 0;
+    s->error = NULL != in->stream ? begin_in(s, band_bytes) : 0;
     return s->error;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The host executor on staged data: its buffers are pinned memory in the place of device memory,
- * copied piece by piece while steps run.
+ * copied band by band while steps run.
  *
  *      device input  --band 0--band 1--band 2--> pinned    ready(): a step waits for its band
  *      device output <--band 0--band 1--         pinned    a band is copied when all its results
@@ -36,7 +36,7 @@ struct gr_staged_copy {
 struct gr_staged_direction {
     struct gr_staged_copy copy;
     enum gr_space space;
-    uint32_t nblocks; /* blocks used in a unit (split.h) of a channel */
+    uint32_t nblocks; /* blocks used in a cell (split.h) of a channel */
     uint32_t nbands;
     uint32_t done; /* bands: to the host, copied; to the device, queued, or without elements */
     /* [channel * p + block]: position among the nblocks, by time of use; GR_PIPE: all 0 */
@@ -58,12 +58,12 @@ struct gr_staged {
 
 /*
  * Begin the copies of a call whose stepper was started with gr_staged_executor and s. Bands have at
- * most `piece` (> 0) bytes, unless there would be more than GR_BANDS. 0, or negative on error;
+ * most `band_bytes` (> 0) bytes, unless there would be more than GR_BANDS. 0, or negative on error;
  * then, too, copies may be in flight until gr_staged_end().
  */
 int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct gr_stepper *stepper,
                     const struct gr_staged_copy *in, const struct gr_staged_copy *out,
-                    size_t piece);
+                    size_t band_bytes);
 
 /* The call has ended: wait for copies that are in flight. 0, or the first error of a copy. */
 int gr_staged_end(struct gr_staged *s);

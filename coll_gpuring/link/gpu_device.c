@@ -139,7 +139,8 @@ static int lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, st
     if (rc < 0) {
         return rc;
     }
-    rc = take_slabs(pool, size_class(bytes < GR_GPU_LINE ? GR_GPU_LINE : bytes), n, slabs, &taken);
+    rc =
+        take_slabs(pool, size_class(bytes < GR_GPU_ALIGN ? GR_GPU_ALIGN : bytes), n, slabs, &taken);
     if (0 == rc) {
         rc = zero_slabs(pool, clean, n, slabs);
     }

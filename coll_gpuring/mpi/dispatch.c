@@ -265,7 +265,7 @@ static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *c
                          : mca_coll_gpuring_p2p_split_new(queue, call, pairs);
 }
 
-/* The fallback, in segments or with its large messages in pieces where that pays. */
+/* The fallback, in segments or with its large messages in fragments where that pays. */
 static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                               const struct gr_form *form, int reason)
 {

@@ -77,5 +77,5 @@ int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k
     if (slots->fold) {
         digit = gr_fold(slots->radix, digit);
     }
-    return (rest / slots->piece * slots->radix + digit) * slots->piece + rest % slots->piece;
+    return (rest / slots->weight * slots->radix + digit) * slots->weight + rest % slots->weight;
 }

@@ -55,13 +55,13 @@ struct gr_alltoall {
 };
 
 /*
- * Slots: seen as a mixed-radix number, a slot has a digit of value 0..radix-1 whose place value is
- * `piece`. Here are those slots whose digit is first, then those where it is first + step, ...
+ * Slots: seen as a mixed-radix number, a slot has a digit of value 0..radix-1 with a weight.
+ * Here are those slots whose digit is first, then those where it is first + step, ...
  * modulo radix, `count` values in all; where fold is set, these values are positions on a folded
- * line, see gr_fold(). So slots come in pieces of `piece` consecutive ones.
+ * line, see gr_fold(). So slots come in groups of `weight` consecutive ones.
  */
 struct gr_slots {
-    int32_t piece, radix;
+    int32_t weight, radix;
     int32_t first, step, count;
     int32_t fold;
 };
@@ -105,20 +105,20 @@ int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k
 int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
 
 /*
- * A line as a ring: up over the even places and down over the odd ones, at most two links from
- * place to place. gr_fold(): the place of a position on that ring; gr_unfold(): the position of a
- * place.
+ * A line folded into a ring: up over the even coordinates and down over the odd ones, at most two
+ * links from one to the next. gr_fold(): the coordinate of a position on that ring; gr_unfold():
+ * the position of a coordinate.
  *
- *      places    0---1---2---3---4         positions 0 1 2 3 4 are places 0 2 4 3 1
+ *      coordinates   0---1---2---3---4     positions 0 1 2 3 4 are coordinates 0 2 4 3 1
  */
 static inline int gr_fold(int extent, int position)
 {
     return 2 * position < extent ? 2 * position : 2 * (extent - position) - 1;
 }
 
-static inline int gr_unfold(int extent, int place)
+static inline int gr_unfold(int extent, int coordinate)
 {
-    return 0 == place % 2 ? place / 2 : extent - (place + 1) / 2;
+    return 0 == coordinate % 2 ? coordinate / 2 : extent - (coordinate + 1) / 2;
 }
 
 /* x mod n for any x */
@@ -158,7 +158,7 @@ static inline struct gr_exchange gr_exchange_none(uint32_t tick)
     e.to = e.from = -1;
     e.dim = e.hops = 0;
     e.round = 0;
-    e.slots.piece = e.slots.radix = 1;
+    e.slots.weight = e.slots.radix = 1;
     e.slots.first = e.slots.step = e.slots.count = e.slots.fold = 0;
     e.tick = tick;
     return e;

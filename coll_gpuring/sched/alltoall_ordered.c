@@ -10,8 +10,8 @@
  *      lane 1   to 4: what is for 4, 3            then, of what came from 1: what is for 4
  *
  * A ring of extent n takes n/2 ticks; halfway around an even one, blocks go up. A line takes n - 1
- * ticks as a folded ring (gr_fold()), in lane 0 only: even places use the links upwards, odd ones
- * those downwards, each once.
+ * ticks as a folded ring (gr_fold()), in lane 0 only: even coordinates use the links upwards, odd
+ * ones those downwards, each once.
  *
  * Cost of a ring dimension, m bytes per pair of p ranks: n/2 (a + hop) + (n/2)(n/2 + 1)/2 (p/n) m
  * b, that is about (n/8) p m b; of a line: (n-1)(a + 2 hops) + (n-1)/2 p m b.
@@ -54,7 +54,7 @@ struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, uint32
         return e;
     }
     e.dim = d;
-    e.slots.piece = gr_torus_stride(t, d);
+    e.slots.weight = gr_torus_stride(t, d);
     e.slots.radix = extent;
     e.slots.first = gr_wrap(position + step * ((int) e.round + 1), extent);
     e.slots.step = step;

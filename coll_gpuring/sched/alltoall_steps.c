@@ -4,11 +4,11 @@
  * copied to the output last, where slot v has become the block of rank gr_alltoall_origin(v).
  *
  * A step has one run of chunks, and an exchange is a nest of them, so it goes in parts, each a
- * message: one for each digit and run of slots with that digit. These are `piece` slots side by
- * side, or one out of each piece, whatever is longer:
+ * message: one for each digit and run of slots with that digit. These are `weight` slots side by
+ * side, or one out of each group, whatever is longer:
  *
- *      digit 1 of radix 3, pieces of 2       . . a b . . | . . c d . . | . . e f . .
- *      runs of a piece: ab, cd, ef           runs across pieces: ace, bdf
+ *      digit 1 of radix 3, groups of 2       . . a b . . | . . c d . . | . . e f . .
+ *      runs of a group: ab, cd, ef           runs across groups: ace, bdf
  *
  * Within a tick of the exchanges the parts are sent one after the other: each tick of these is as
  * many of the steps' ticks as an exchange has parts at most.
@@ -25,17 +25,17 @@ static struct gr_alltoall alltoall_of(const struct gr_sched *s)
 }
 
 /* Runs for a digit. */
-static uint32_t runs_of(int p, int piece, int radix)
+static uint32_t runs_of(int p, int weight, int radix)
 {
-    int pieces = p / (piece * radix);
+    int groups = p / (weight * radix);
 
-    return (uint32_t) (pieces < piece ? pieces : piece);
+    return (uint32_t) (groups < weight ? groups : weight);
 }
 
 static uint32_t parts_of(const struct gr_sched *s, const struct gr_exchange *e)
 {
     return e->to < 0 ? 0
-                     : (uint32_t) e->slots.count * runs_of(s->p, e->slots.piece, e->slots.radix);
+                     : (uint32_t) e->slots.count * runs_of(s->p, e->slots.weight, e->slots.radix);
 }
 
 /* The most parts of an exchange, and the most chunks of a part. */
@@ -43,9 +43,9 @@ struct most {
     uint32_t parts, chunks;
 };
 
-static void add_kind(struct most *most, int p, int piece, int radix, int count)
+static void add_kind(struct most *most, int p, int weight, int radix, int count)
 {
-    uint32_t runs = runs_of(p, piece, radix), parts = (uint32_t) count * runs,
+    uint32_t runs = runs_of(p, weight, radix), parts = (uint32_t) count * runs,
              chunks = (uint32_t) (p / radix) / runs;
 
     most->parts = parts > most->parts ? parts : most->parts;
@@ -99,19 +99,19 @@ static int find_exchange(const struct gr_sched *s, uint32_t *i, struct gr_exchan
 static void set_run(const struct gr_sched *s, const struct gr_slots *slots, uint32_t part,
                     struct gr_step *t)
 {
-    uint32_t runs = runs_of(s->p, slots->piece, slots->radix), piece = (uint32_t) slots->piece,
+    uint32_t runs = runs_of(s->p, slots->weight, slots->radix), weight = (uint32_t) slots->weight,
              run = part % runs;
     int position = gr_wrap(slots->first + slots->step * (int) (part / runs), slots->radix);
     uint32_t digit = (uint32_t) (slots->fold ? gr_fold(slots->radix, position) : position);
-    /* from a piece to the next with the same digit */
-    uint32_t whole = piece * (uint32_t) slots->radix;
+    /* from a group to the next with the same digit */
+    uint32_t whole = weight * (uint32_t) slots->radix;
 
     t->count = (uint32_t) (s->p / slots->radix) / runs;
-    if (runs < piece) {
-        t->first = run * whole + digit * piece;
+    if (runs < weight) {
+        t->first = run * whole + digit * weight;
         t->stride = 1;
     } else {
-        t->first = digit * piece + run;
+        t->first = digit * weight + run;
         t->stride = whole;
     }
 }

@@ -45,13 +45,13 @@ static int stage_hops(int stage)
  * Where the tick lies: stage, phase in it, round of the phase; and the dimensions that the stage
  * has to do with.
  */
-struct place {
+struct phase_at {
     int stage, phase, round;
     int naxes, axes[GR_MAX_DIMS];
 };
 
 /* The dimensions of a stage; the first one needs two groups of four. */
-static void find_axes(const struct gr_torus *t, struct place *at)
+static void find_axes(const struct gr_torus *t, struct phase_at *at)
 {
     int d;
 
@@ -63,13 +63,13 @@ static void find_axes(const struct gr_torus *t, struct place *at)
     }
 }
 
-static int phases(const struct place *at)
+static int phases(const struct phase_at *at)
 {
     return 1 == at->naxes && at->stage < 2 ? 2 : at->naxes;
 }
 
 /* Rounds of a phase: those of its longest ring. */
-static int rounds(const struct gr_torus *t, const struct place *at)
+static int rounds(const struct gr_torus *t, const struct phase_at *at)
 {
     /* three dimensions share phases 0 and 1; the last has no part in phase 2. Four go by pairs. */
     int first = 4 == at->naxes ? at->phase / 2 * 2 : 0;
@@ -85,8 +85,8 @@ static int rounds(const struct gr_torus *t, const struct place *at)
     return most - 1;
 }
 
-/* Find the tick's place, or count all ticks (when asked for one beyond the end). */
-static uint32_t find_place(const struct gr_torus *t, uint32_t tick, struct place *at)
+/* Find where the tick lies, or count all ticks (when asked for one beyond the end). */
+static uint32_t find_phase(const struct gr_torus *t, uint32_t tick, struct phase_at *at)
 {
     uint32_t sum = 0;
 
@@ -107,16 +107,16 @@ static uint32_t find_place(const struct gr_torus *t, uint32_t tick, struct place
 
 uint32_t gr_suh_shin_ticks(const struct gr_torus *t)
 {
-    struct place at;
+    struct phase_at at;
 
-    return find_place(t, UINT32_MAX, &at);
+    return find_phase(t, UINT32_MAX, &at);
 }
 
 /*
  * Which of the axes the rank uses in the phase (-1: none), and the sum whose value mod 4 says the
  * direction.
  */
-static int pick_axis(const struct gr_alltoall *a, const struct place *at, int *sum)
+static int pick_axis(const struct gr_alltoall *a, const struct phase_at *at, int *sum)
 {
     int x[GR_MAX_DIMS] = {0, 0, 0, 0}, pair = 0, other = at->phase % 2, k;
 
@@ -153,16 +153,16 @@ struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick)
 {
     const struct gr_torus *t = &a->torus;
     struct gr_exchange e = gr_exchange_none(tick);
-    struct place at;
+    struct phase_at at;
     int axis, sum, up, hops, mine;
 
-    find_place(t, tick, &at);
+    find_phase(t, tick, &at);
     hops = stage_hops(at.stage);
     axis = pick_axis(a, &at, &sum);
     if (axis < 0) {
         return e;
     }
-    /* find_place() has set the place. NOLINTBEGIN(clang-analyzer-core.*) */
+    /* find_phase() has set it. NOLINTBEGIN(clang-analyzer-core.*) */
     e.dim = at.axes[axis];
     e.slots.radix = 0 == at.stage ? t->dims[e.dim] / 4 : 2;
     if (at.round >= e.slots.radix - 1) {
@@ -175,7 +175,7 @@ struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick)
     e.hops = up ? hops : -hops;
     e.to = gr_torus_move(t, a->rank, e.dim, e.hops);
     e.from = 0 == at.stage ? gr_torus_move(t, a->rank, e.dim, -e.hops) : e.to;
-    e.slots.piece = gr_torus_stride(t, e.dim) * hops;
+    e.slots.weight = gr_torus_stride(t, e.dim) * hops;
     e.slots.step = up ? 1 : -1;
     e.slots.first = gr_wrap(mine + e.slots.step * (at.round + 1), e.slots.radix);
     e.slots.count = e.slots.radix - 1 - at.round;

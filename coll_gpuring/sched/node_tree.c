@@ -40,7 +40,7 @@ static int chain_first(const struct gr_sched *s, int node, int t)
     return 1 == t && node != s->root / ranks ? (first + ranks - 1) % ranks : first;
 }
 
-/* The position that comes k-th in it, and my place there. */
+/* The position that comes k-th in it, and my index in it. */
 static int chain_at(const struct gr_sched *s, int node, int t, int k)
 {
     int ranks = s->torus.dims[0];
@@ -48,26 +48,26 @@ static int chain_at(const struct gr_sched *s, int node, int t, int k)
     return node * ranks + gr_mod(chain_first(s, node, t) + (0 == t ? k : -k), ranks);
 }
 
-static int chain_place(const struct gr_sched *s, int node, int t)
+static int chain_index(const struct gr_sched *s, int node, int t)
 {
     int ranks = s->torus.dims[0], behind = s->pos % ranks - chain_first(s, node, t);
 
     return gr_mod(0 == t ? behind : -behind, ranks);
 }
 
-/* My place in tree t: that of my node, with the chain before what is below it. */
+/* My node of tree t: that of my node, with the chain before what is below it. */
 static struct gr_tree_node find_node(const struct gr_sched *s, int t)
 {
-    int ranks = s->torus.dims[0], node = s->pos / ranks, place = chain_place(s, node, t), k;
+    int ranks = s->torus.dims[0], node = s->pos / ranks, index = chain_index(s, node, t), k;
     struct gr_tree_node above = gr_tree_node_of(s->p / ranks, node, s->root / ranks, t), v = above;
 
-    v.depth = above.depth + place;
+    v.depth = above.depth + index;
     v.nkids = 0;
-    if (place + 1 < ranks) {
-        v.kid[v.nkids++] = chain_at(s, node, t, place + 1);
+    if (index + 1 < ranks) {
+        v.kid[v.nkids++] = chain_at(s, node, t, index + 1);
     }
-    if (place > 0) {
-        v.parent = chain_at(s, node, t, place - 1);
+    if (index > 0) {
+        v.parent = chain_at(s, node, t, index - 1);
         return v;
     }
     v.parent = above.parent < 0 ? -1 : chain_at(s, above.parent, t, 0);

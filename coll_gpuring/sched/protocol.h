@@ -18,10 +18,11 @@ enum gr_path {
     GR_PATH_SAME, /* in the memory of the one device that all use */
     /* NVLink between all, each with a device of its own: stores of 128 bytes arrive whole */
     GR_PATH_NVLINK,
-    GR_PATH_PCIE, /* each other's memory over PCIe, or some share a device, or it is not known */
-    GR_PATH_HOST, /* through pinned host memory */
-    GR_PATH_NET,  /* some lead to other nodes */
+    GR_PATH_PCIE,   /* each other's memory over PCIe, or some share a device, or it is not known */
+    GR_PATH_PINNED, /* through pinned host memory */
+    GR_PATH_NET,    /* some lead to other nodes */
     GR_NPATHS,
+    GR_PATH_NONE = GR_NPATHS,    /* there are no such links: the host does the call */
     GR_NPATHS_NEAR = GR_PATH_NET /* those before it are inside a node */
 };
 

@@ -58,7 +58,7 @@ static inline enum gr_algo gr_way_algo(int way)
 
 /* How a collective's data is cut into the chunks that the steps of an algorithm name. */
 enum gr_layout {
-    GR_PIPE, /* one vector cut into nchunks pieces that follow each other through a pipeline */
+    GR_PIPE, /* one vector cut into nchunks chunks that follow each other through a pipeline */
     /*
      * One block per rank: chunk number = rank of the block's owner. In an Alltoall: in the input
      * the rank that the block is for; in the output the rank that it comes from; in scratch as the
@@ -78,7 +78,7 @@ struct gr_sched {
     const int *order;
     uint32_t nchunks; /* GR_PIPE: chunks in the pipeline, >= 1. GR_BLOCKS: not read */
     /*
-     * Algorithms along a torus: position = place on the torus = rank, order is NULL. Others do not
+     * Algorithms along a torus: position = number on the torus = rank, order is NULL. Others do not
      * read these
      */
     struct gr_torus torus;
@@ -162,7 +162,7 @@ GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 
 /*
  * Most chunks that a step of algo moves for coll, in any channel: one of a GR_PIPE. Where it is
- * above 1, a link must have one slot more than a message of so many pieces takes: ranks send such a
+ * above 1, a link must have one slot more than a message of so many chunks takes: ranks send such a
  * message before they receive the like, and with all slots of a ring full no rank could proceed.
  */
 uint32_t gr_algo_message_chunks(enum gr_algo algo, enum gr_coll coll, int p,

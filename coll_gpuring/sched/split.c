@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arithmetic of split.h: cells of ceil(count / pieces) elements, rounded up to the alignment.
+ * The arithmetic of split.h: cells of ceil(count / cells) elements, rounded up to the alignment.
  */
 #include "sched/split.h"
 
@@ -11,10 +11,10 @@ GR_HD static size_t ceil_div(size_t a, size_t b)
     return a / b + (0 != a % b);
 }
 
-/* Elements of a cell when count elements are cut into that many pieces. */
-GR_HD static size_t cell_size(const struct gr_split *s, size_t count, size_t pieces)
+/* Elements of a cell when count elements are cut into that many. */
+GR_HD static size_t cell_size(const struct gr_split *s, size_t count, size_t cells)
 {
-    return ceil_div(ceil_div(count, pieces), s->align) * s->align;
+    return ceil_div(ceil_div(count, cells), s->align) * s->align;
 }
 
 GR_HD size_t gr_split_block(const struct gr_split *s, int b)
@@ -54,38 +54,38 @@ GR_HD struct gr_range gr_split_at(const struct gr_split *s, enum gr_space space,
     int blocks = GR_BLOCKS == s->layout;
     size_t count = blocks ? gr_split_block(s, (int) chunk) : s->total;
     size_t per_channel = (size_t) s->nslices * (blocks ? 1 : s->nchunks);
-    size_t piece = channel * per_channel + (blocks ? slice : (size_t) slice * s->nchunks + chunk);
+    size_t number = channel * per_channel + (blocks ? slice : (size_t) slice * s->nchunks + chunk);
     size_t cell = cell_size(s, count, per_channel * s->nchannels);
     struct gr_range r;
 
-    r.offset = piece * cell;
+    r.offset = number * cell;
     r.count = 0;
     if (r.offset < count) {
         r.count = count - r.offset < cell ? count - r.offset : cell;
     }
-    if (blocks && GR_PLACE_ALL == s->place[space]) {
+    if (blocks && GR_HOLDS_ALL == s->holds[space]) {
         r.offset += block_begin(s, (int) chunk);
     }
     return r;
 }
 
-size_t gr_split_units(const struct gr_split *s)
+size_t gr_split_cells(const struct gr_split *s)
 {
     return (size_t) s->nslices * (GR_BLOCKS == s->layout ? 1 : s->nchunks);
 }
 
 struct gr_range gr_split_run(const struct gr_split *s, enum gr_space space, uint32_t channel,
-                             int block, size_t unit, size_t n)
+                             int block, size_t cell, size_t n)
 {
     int blocks = GR_BLOCKS == s->layout;
-    size_t count = blocks ? gr_split_block(s, block) : s->total, units = gr_split_units(s);
-    size_t cell = cell_size(s, count, units * s->nchannels),
-           begin = (channel * units + unit) * cell, end = begin + n * cell;
+    size_t count = blocks ? gr_split_block(s, block) : s->total, cells = gr_split_cells(s);
+    size_t size = cell_size(s, count, cells * s->nchannels),
+           begin = (channel * cells + cell) * size, end = begin + n * size;
     struct gr_range r;
 
     begin = begin < count ? begin : count;
     end = end < count ? end : count;
-    r.offset = begin + (blocks && GR_PLACE_ALL == s->place[space] ? block_begin(s, block) : 0);
+    r.offset = begin + (blocks && GR_HOLDS_ALL == s->holds[space] ? block_begin(s, block) : 0);
     r.count = end - begin;
     return r;
 }
@@ -104,14 +104,14 @@ static size_t largest_block(const struct gr_split *s)
 }
 
 /* A power of two where there is a limit, which is one. */
-static uint32_t chunks_of_slice(size_t pieces, uint32_t most)
+static uint32_t chunks_of_slice(size_t cells, uint32_t most)
 {
     uint32_t n = 1;
 
     if (0 == most) {
-        return (uint32_t) pieces;
+        return (uint32_t) cells;
     }
-    while (n < pieces && n < most) {
+    while (n < cells && n < most) {
         n *= 2;
     }
     return n;
@@ -119,7 +119,7 @@ static uint32_t chunks_of_slice(size_t pieces, uint32_t most)
 
 void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
 {
-    size_t most, pieces, max_piece = shape->max_piece;
+    size_t most, cells, chunk_elems = shape->chunk_elems;
 
     s->layout = shape->layout;
     s->total = shape->total;
@@ -130,11 +130,11 @@ void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
     s->last_end = shape->block * (size_t) shape->p;
     s->nchannels = shape->nchannels;
     s->nslices = s->nchunks = 1;
-    s->align = max_piece < shape->align ? 1 : shape->align;
-    max_piece -= max_piece % s->align;
-    s->place[GR_IN] = GR_COLL_ALLGATHER == shape->coll ? GR_PLACE_OWN : GR_PLACE_ALL;
-    s->place[GR_OUT] = GR_COLL_REDUCE_SCATTER == shape->coll ? GR_PLACE_OWN : GR_PLACE_ALL;
-    s->place[GR_TMP] = GR_PLACE_ALL;
+    s->align = chunk_elems < shape->align ? 1 : shape->align;
+    chunk_elems -= chunk_elems % s->align;
+    s->holds[GR_IN] = GR_COLL_ALLGATHER == shape->coll ? GR_HOLDS_OWN : GR_HOLDS_ALL;
+    s->holds[GR_OUT] = GR_COLL_REDUCE_SCATTER == shape->coll ? GR_HOLDS_OWN : GR_HOLDS_ALL;
+    s->holds[GR_TMP] = GR_HOLDS_ALL;
     if (GR_BLOCKS == s->layout && GR_COLL_ALLREDUCE == shape->coll) {
         /* the vector in p blocks of equal size */
         s->counts = s->displs = NULL;
@@ -142,13 +142,13 @@ void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
         s->last_end = s->total;
     }
     most = GR_BLOCKS == s->layout ? largest_block(s) : s->total;
-    pieces = ceil_div(most, (size_t) shape->nchannels * max_piece);
-    pieces = 0 == pieces ? 1 : pieces;
-    assert(pieces <= UINT32_MAX);
+    cells = ceil_div(most, (size_t) shape->nchannels * chunk_elems);
+    cells = 0 == cells ? 1 : cells;
+    assert(cells <= UINT32_MAX);
     if (GR_BLOCKS == s->layout) {
-        s->nslices = (uint32_t) pieces;
+        s->nslices = (uint32_t) cells;
     } else {
-        s->nchunks = chunks_of_slice(pieces, shape->slice_chunks);
-        s->nslices = (uint32_t) ceil_div(pieces, s->nchunks);
+        s->nchunks = chunks_of_slice(cells, shape->slice_chunks);
+        s->nslices = (uint32_t) ceil_div(cells, s->nchunks);
     }
 }

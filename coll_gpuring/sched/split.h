@@ -10,10 +10,10 @@
  *      GR_PIPE     | c0 c1 c2   |            | c0 c1 c2   |            |        chunks in a slice
  *
  * A channel owns one range of EVERY block, so the layout of the caller's buffers holds for any
- * number of channels. A slice is one run of the schedule. A piece is what one (channel, slice,
- * chunk) names; no piece is larger than max_piece elements, so a message of one chunk fits a slot.
+ * number of channels. A slice is one run of the schedule. A chunk of a slice of a channel is one
+ * cell; it has chunk_elems elements at most, so a message of one chunk fits a slot.
  *
- * Pieces of zero elements are skipped alike at both ends of a link: a piece's size depends only on
+ * Chunks of zero elements are skipped alike at both ends of a link: a chunk's size depends only on
  * what is equal on all ranks.
  */
 #ifndef GR_SCHED_SPLIT_H
@@ -31,10 +31,10 @@ struct gr_range {
     size_t count;  /* number of elements */
 };
 
-/* How the caller's buffer in one space lies. */
-enum gr_place {
-    GR_PLACE_ALL, /* all blocks, each at its displacement */
-    GR_PLACE_OWN  /* my own block only, at 0 (allgather's input, reduce_scatter's output) */
+/* Which blocks the caller's buffer of a space holds. */
+enum gr_holds {
+    GR_HOLDS_ALL, /* all blocks, each at its displacement */
+    GR_HOLDS_OWN  /* my own block only, at 0 (allgather's input, reduce_scatter's output) */
 };
 
 struct gr_split {
@@ -46,13 +46,13 @@ struct gr_split {
     /* with counts NULL: the vector's end; blocks are cut off there (uneven division) */
     size_t last_end;
     const size_t *counts; /* elements of each block, or NULL. Not owned */
-    /* first element of each block in GR_PLACE_ALL, or NULL: one after the other. Not owned */
+    /* first element of each block in GR_HOLDS_ALL, or NULL: one after the other. Not owned */
     const size_t *displs;
-    enum gr_place place[3]; /* by enum gr_space */
+    enum gr_holds holds[3]; /* by enum gr_space */
     uint32_t nchannels;     /* shares of each block, one per channel */
     uint32_t nslices;       /* slices of a channel's share */
     uint32_t nchunks;       /* GR_PIPE: chunks of a slice. GR_BLOCKS: 1 */
-    /* pieces begin at multiples of this many elements from their block's start */
+    /* cells begin at multiples of this many elements from their block's start */
     size_t align;
 };
 
@@ -65,11 +65,11 @@ struct gr_shape {
     /* elements per rank (allgather, reduce_scatter_block) where counts is NULL */
     size_t block;
     const size_t *counts; /* per rank (allgatherv, reduce_scatter), or NULL */
-    /* per rank, for the space with GR_PLACE_ALL; NULL: contiguous, in rank order */
+    /* per rank, for the space with GR_HOLDS_ALL; NULL: contiguous, in rank order */
     const size_t *displs;
     uint32_t nchannels; /* >= 1 */
-    size_t max_piece;   /* most elements of a piece, >= 1 */
-    size_t align;       /* elements, >= 1; dropped to 1 where it is above max_piece */
+    size_t chunk_elems; /* most elements of a chunk, >= 1 */
+    size_t align;       /* elements, >= 1; dropped to 1 where it is above chunk_elems */
     /*
      * GR_PIPE: most chunks of a slice, a power of two (gr_algo_slice_chunks()); 0: all chunks are
      * in one slice
@@ -86,19 +86,20 @@ void gr_split_init(struct gr_split *split, const struct gr_shape *shape);
 
 /*
  * Where chunk number `chunk` of (channel, slice) lies in the space. With GR_BLOCKS and
- * GR_PLACE_OWN, the offset is from the beginning of the chunk's block: the buffer has no other one.
+ * GR_HOLDS_OWN, the offset is from the beginning of the chunk's block: the buffer has no other one.
  */
 GR_HD struct gr_range gr_split_at(const struct gr_split *split, enum gr_space space,
                                   uint32_t channel, uint32_t slice, uint32_t chunk);
 
 /*
- * Units are what follows each other in time: a channel's slices (GR_BLOCKS), or the chunks of its
- * slices (GR_PIPE). How many a channel has; and where n of them, from number `unit` on, lie in the
- * space: one run of elements in the block (any number for GR_PIPE). Fewer where the block ends.
+ * The cells of a channel in one block, which follow each other in time: its slices (GR_BLOCKS), or
+ * the chunks of its slices (GR_PIPE). How many there are; and where n of them, from number `cell`
+ * on, lie in the space: one run of elements in the block (any number for GR_PIPE). Fewer where the
+ * block ends.
  */
-size_t gr_split_units(const struct gr_split *split);
+size_t gr_split_cells(const struct gr_split *split);
 struct gr_range gr_split_run(const struct gr_split *split, enum gr_space space, uint32_t channel,
-                             int block, size_t unit, size_t n);
+                             int block, size_t cell, size_t n);
 
 /* Elements of block b (GR_BLOCKS). */
 GR_HD size_t gr_split_block(const struct gr_split *split, int b);

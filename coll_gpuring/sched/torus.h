@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the algorithms along a torus have in common. Rank = place on the torus (topo/torus.h). A
+ * What the algorithms along a torus have in common. Rank = number on the torus (topo/torus.h). A
  * channel is one share of the data, with an order of dimensions and a direction of its own, so that
  * the channels together use all links:
  *
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Whether the ranks form a torus, with p places. */
+/* Whether the ranks form a torus of p numbers. */
 int gr_torus_fits(int p, const struct gr_torus *torus);
 
 /*

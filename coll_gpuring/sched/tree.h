@@ -8,7 +8,7 @@
 
 #include "sched/algos.h"
 
-/* One's place in a tree. */
+/* A position in a tree. */
 struct gr_tree_node {
     int parent;          /* position, -1 for the root */
     int32_t kid[GR_FAN]; /* positions of the children; at most two in a binary tree */
@@ -23,10 +23,10 @@ extern "C" {
 /* The greatest depth in a tree over n labels; 0 when the root is alone. */
 GR_HD int gr_tree_height(int n);
 
-/* The place of pos in tree t (0, 1) of the double binary tree over p positions with that root. */
+/* The node of pos in tree t (0, 1) of the double binary tree over p positions with that root. */
 GR_HD struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t);
 
-/* The steps of two trees in which no depth is above height; v: my place in the tree of step i. */
+/* The steps of two trees in which no depth is above height; v: my node in the tree of step i. */
 GR_HD uint32_t gr_tree_grid_len(const struct gr_sched *s, int height);
 GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v,
                                        int height, uint32_t i);

@@ -44,7 +44,7 @@ const struct gr_costs gr_costs_device[GR_NPATHS] = {
         {ON_DEVICES(3.4, 5e-6),
          .lines = {[GR_PROTOCOL_LL] = LINES(0.6, 2e-5), [GR_PROTOCOL_LL128] = LINES(1.9, 5.5e-6)}},
     [GR_PATH_PCIE] = {ON_DEVICES(5.7, 4e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 1.2e-4)}},
-    [GR_PATH_HOST] = {ON_DEVICES(5.7, 8e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 2.4e-4)}},
+    [GR_PATH_PINNED] = {ON_DEVICES(5.7, 8e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 2.4e-4)}},
     [GR_PATH_NET] = {.step = 5.7,
                      .byte = 4e-5,
                      .own = 0.4,
@@ -196,7 +196,7 @@ static int is_possible(const struct gr_costs *costs, const struct gr_select_args
 static void set_width(const struct gr_costs *costs, const struct gr_select_args *q,
                       struct gr_choice *choice)
 {
-    size_t piece;
+    size_t threads;
 
     choice->nchannels = gr_terms_channels(costs, q, (enum gr_protocol) choice->protocol);
     choice->threads = q->threads;
@@ -205,11 +205,11 @@ static void set_width(const struct gr_costs *costs, const struct gr_select_args 
          * whole warps, with 16 bytes for each thread of what a channel has of a block, or of the
          * vector
          */
-        piece = q->bytes / choice->nchannels;
-        piece /=
+        threads = q->bytes / choice->nchannels;
+        threads /=
             GR_BLOCKS == gr_algo_layout((enum gr_algo) choice->way, q->coll) ? (size_t) q->p : 1;
-        piece = 0 == piece ? 32 : (piece + 511) / 512 * 32;
-        choice->threads = piece < q->threads ? (uint32_t) piece : q->threads;
+        threads = 0 == threads ? 32 : (threads + 511) / 512 * 32;
+        choice->threads = threads < q->threads ? (uint32_t) threads : q->threads;
     }
 }
 

@@ -243,8 +243,8 @@ static void edit_slots(const struct gr_alltoall *a, struct gr_exchange *e)
         s->step = -s->step;
     }
     s->count += (ONE_MORE == mutant.edit) - (ONE_LESS == mutant.edit);
-    if (OTHER_PIECE == mutant.edit && gr_torus_size(&a->torus) % (s->radix * s->piece * 2) == 0) {
-        s->piece *= 2;
+    if (OTHER_PIECE == mutant.edit && gr_torus_size(&a->torus) % (s->radix * s->weight * 2) == 0) {
+        s->weight *= 2;
     }
     s->fold = OTHER_FOLD == mutant.edit && s->radix > 2 ? !s->fold : s->fold;
     mutant.applied |= !same_slots(a, s, &was);

@@ -26,7 +26,7 @@ static struct sym_case cluster(enum gr_coll coll, int nodes, int ranks, int root
                          .nchannels = 1,
                          .slots = 2,
                          .slot_elems = 1,
-                         .max_piece = 1,
+                         .chunk_elems = 1,
                          .align = 1,
                          .seed = 1,
                          .torus = {.ndims = 2, .dims = {ranks, nodes}, .nested = 1}};
@@ -204,8 +204,8 @@ static void slices_have_several_chunks(void **state)
 
         c.nchannels = 1 + (uint32_t) rng_below(&seed, 3);
         c.slots = 2u << rng_below(&seed, 2);
-        c.max_piece = 1 + rng_below(&seed, 8);
-        c.slot_elems = c.max_piece + rng_below(&seed, 3);
+        c.chunk_elems = 1 + rng_below(&seed, 8);
+        c.slot_elems = c.chunk_elems + rng_below(&seed, 3);
         c.align = 1 + rng_below(&seed, 4);
         c.slice_chunks = (uint32_t) rng_below(&seed, 4) ? 1u << rng_below(&seed, 5) : 0;
         c.in_place = GR_COLL_BCAST != c.coll && 0 != rng_below(&seed, 2);

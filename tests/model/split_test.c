@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The split: for random shapes (seeded, GPURING_SEED) the pieces of all channels, slices and chunks
- * tile every block exactly once, in order, none larger than max_piece; and a piece's size is the
+ * The split: for random shapes (seeded, GPURING_SEED) the chunks of all channels, slices and chunks
+ * tile every block exactly once, in order, none larger than chunk_elems; and a chunk's size is the
  * same in every space. The shapes themselves are walked by one function, from the words of split.h;
  * each test adds what it looks at.
  */
@@ -60,8 +60,8 @@ static int own_only(enum gr_coll coll, enum gr_space space)
            (GR_COLL_REDUCE_SCATTER == coll && GR_OUT == space);
 }
 
-/* One piece in all spaces. `done`: elements of the block before it. Returns its elements. */
-static size_t check_piece(const struct gr_shape *shape, const struct gr_split *split,
+/* One chunk in all spaces. `done`: elements of the block before it. Returns its elements. */
+static size_t check_chunk(const struct gr_shape *shape, const struct gr_split *split,
                           const struct gr_range *block, size_t done, uint32_t channel,
                           uint32_t slice, uint32_t chunk)
 {
@@ -77,36 +77,36 @@ static size_t check_piece(const struct gr_shape *shape, const struct gr_split *s
                              done + (own_only(shape->coll, spaces[k]) ? 0 : block->offset));
         }
     }
-    assert_true(count <= shape->max_piece);
+    assert_true(count <= shape->chunk_elems);
     if (count > 0) {
         assert_int_equal(done % split->align, 0);
         /*
-         * only the last piece of a block, and those of the end of a vector, are shorter than others
+         * only the last chunk of a block, and those of the end of a vector, are shorter than others
          */
         assert_true(done + count == block->count || 0 == count % split->align);
     }
     return count;
 }
 
-/* Walk a shape's pieces in the order in which split.h draws them: they tile each block. */
-/* A run of units is what its pieces are together, in every space. */
+/* Walk a shape's chunks in the order in which split.h draws them: they tile each block. */
+/* A run of cells is what its chunks are together, in every space. */
 static void check_runs(const struct gr_split *split, int b)
 {
     int pipe = GR_PIPE == split->layout;
-    size_t units = gr_split_units(split), unit = rng_below(&seed, units),
-           n = rng_below(&seed, units - unit + 1), k, sum;
+    size_t cells = gr_split_cells(split), cell = rng_below(&seed, cells),
+           n = rng_below(&seed, cells - cell + 1), k, sum;
     uint32_t channel = (uint32_t) rng_below(&seed, split->nchannels), space;
 
     for (space = 0; space < 3; space++) {
-        struct gr_range run = gr_split_run(split, spaces[space], channel, b, unit, n);
+        struct gr_range run = gr_split_run(split, spaces[space], channel, b, cell, n);
 
-        for (k = unit, sum = 0; k < unit + n; k++) {
-            struct gr_range piece = gr_split_at(
+        for (k = cell, sum = 0; k < cell + n; k++) {
+            struct gr_range chunk = gr_split_at(
                 split, spaces[space], channel, (uint32_t) (pipe ? k / split->nchunks : k),
                 pipe ? (uint32_t) (k % split->nchunks) : (uint32_t) b);
 
-            assert_true(0 == piece.count || piece.offset == run.offset + sum);
-            sum += piece.count;
+            assert_true(0 == chunk.count || chunk.offset == run.offset + sum);
+            sum += chunk.count;
         }
         assert_int_equal(run.count, sum);
     }
@@ -119,7 +119,7 @@ static void check_runs(const struct gr_split *split, int b)
 static void check_slices(const struct gr_shape *shape, const struct gr_split *split)
 {
     size_t chunks = split->nchunks,
-           most = shape->max_piece / split->align * split->align * split->nchannels;
+           most = shape->chunk_elems / split->align * split->align * split->nchannels;
 
     if (GR_BLOCKS == shape->layout) {
         assert_int_equal(chunks, 1);
@@ -143,7 +143,7 @@ static void check_shape(const struct gr_shape *shape)
 
     memset(&split, 0xa5, sizeof(split));
     gr_split_init(&split, shape);
-    assert_int_equal(split.align, shape->align > shape->max_piece ? 1 : shape->align);
+    assert_int_equal(split.align, shape->align > shape->chunk_elems ? 1 : shape->align);
     check_slices(shape, &split);
     assert_true(split.nchannels == shape->nchannels && split.nslices >= 1 && split.nchunks >= 1);
     for (b = 0; b < nblocks; b++) {
@@ -156,7 +156,7 @@ static void check_shape(const struct gr_shape *shape)
             for (slice = 0; slice < split.nslices; slice++) {
                 chunks = GR_PIPE == shape->layout ? split.nchunks : 1;
                 for (chunk = 0; chunk < chunks; chunk++) {
-                    count = check_piece(shape, &split, &block, done, channel, slice,
+                    count = check_chunk(shape, &split, &block, done, channel, slice,
                                         GR_PIPE == shape->layout ? chunk : (uint32_t) b);
                     /* equal, the last ones shorter or empty */
                     assert_true(count == first || done + count == block.count);
@@ -182,7 +182,7 @@ static struct gr_shape random_shape(size_t *counts, size_t *displs, size_t most)
                    : GR_PIPE;
     s.nchannels = 1 + (uint32_t) rng_below(&seed, 5);
     s.align = 1 + rng_below(&seed, 9);
-    s.max_piece = 1 + rng_below(&seed, most / 16 + 20);
+    s.chunk_elems = 1 + rng_below(&seed, most / 16 + 20);
     s.total = rng_below(&seed, 3) ? rng_below(&seed, most) : rng_below(&seed, 40);
     s.block = rng_below(&seed, most / 8 + 1);
     s.slice_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 5);
@@ -217,7 +217,7 @@ static void test_random_shapes(void **state)
 static void test_nothing_to_move(void **state)
 {
     static const size_t zeros[MAX_P];
-    struct gr_shape s = {.nchannels = 3, .max_piece = 8, .align = 4};
+    struct gr_shape s = {.nchannels = 3, .chunk_elems = 8, .align = 4};
     int coll;
 
     (void) state;
@@ -234,8 +234,11 @@ static void test_nothing_to_move(void **state)
 /* Fewer elements than ranks: the first blocks have one element each, the others none. */
 static void test_fewer_elements_than_ranks(void **state)
 {
-    struct gr_shape s = {
-        .coll = GR_COLL_ALLREDUCE, .layout = GR_BLOCKS, .nchannels = 1, .max_piece = 4, .align = 1};
+    struct gr_shape s = {.coll = GR_COLL_ALLREDUCE,
+                         .layout = GR_BLOCKS,
+                         .nchannels = 1,
+                         .chunk_elems = 4,
+                         .align = 1};
     struct gr_split split;
     int b;
 
@@ -252,7 +255,7 @@ static void test_fewer_elements_than_ranks(void **state)
 }
 
 /*
- * Elements beyond 2^32, in one block, and summed over blocks; pieces of the size that slots have.
+ * Elements beyond 2^32, in one block, and summed over blocks; chunks of the size that slots have.
  */
 static void test_huge_counts(void **state)
 {
@@ -273,7 +276,7 @@ static void test_huge_counts(void **state)
                                      .total = huge * 37 + 5,
                                      .block = huge - 1,
                                      .nchannels = 3,
-                                     .max_piece = (size_t) 1 << 26,
+                                     .chunk_elems = (size_t) 1 << 26,
                                      .align = 64};
 
                 s.layout = has_blocks(s.coll) || (blocks && GR_COLL_ALLREDUCE == s.coll) ? GR_BLOCKS
@@ -287,13 +290,13 @@ static void test_huge_counts(void **state)
 }
 
 /*
- * Too many pieces to walk, or pieces beyond 2^32 elements: where the channels' ranges meet, and the
+ * Too many chunks to walk, or chunks beyond 2^32 elements: where the channels' ranges meet, and the
  * end.
  */
 static void test_more_than_32_bits(void **state)
 {
     static const struct {
-        size_t total, max_piece;
+        size_t total, chunk_elems;
     } sizes[] = {{(size_t) 1 << 53, (size_t) 1 << 20},
                  {((size_t) 1 << 53) + 1, (size_t) 1 << 22},
                  {((size_t) 1 << 40) + 7, (size_t) 1 << 35}};
@@ -311,14 +314,14 @@ static void test_more_than_32_bits(void **state)
                                  .p = 2,
                                  .total = sizes[k].total,
                                  .nchannels = 4,
-                                 .max_piece = sizes[k].max_piece,
+                                 .chunk_elems = sizes[k].chunk_elems,
                                  .align = 1,
                                  .slice_chunks = slice_chunks};
 
             gr_split_init(&split, &s);
             for (channel = 0; channel < 4; channel++) {
                 last = gr_split_at(&split, GR_OUT, channel, split.nslices - 1, split.nchunks - 1);
-                assert_in_range(last.count, 0, s.max_piece);
+                assert_in_range(last.count, 0, s.chunk_elems);
                 if (channel < 3) {
                     next = gr_split_at(&split, GR_OUT, channel + 1, 0, 0);
                     assert_true(next.count > 0);
@@ -327,7 +330,7 @@ static void test_more_than_32_bits(void **state)
                 }
             }
             assert_true(0 == last.count || last.offset + last.count == s.total);
-            assert_true(last.offset + s.max_piece >= s.total);
+            assert_true(last.offset + s.chunk_elems >= s.total);
         }
     }
 }
@@ -369,14 +372,14 @@ static void test_ranks_agree(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        {"random shapes: pieces tile every block once, in order, aligned, none above max_piece",
+        {"random shapes: chunks tile every block once, in order, aligned, none above chunk_elems",
          test_random_shapes, NULL, NULL, NULL},
         {"zero counts: nothing to move, still one run", test_nothing_to_move, NULL, NULL, NULL},
         {"fewer elements than ranks", test_fewer_elements_than_ranks, NULL, NULL, NULL},
         {"2^33 elements per block and more in all", test_huge_counts, NULL, NULL, NULL},
-        {"more than 2^32 pieces, pieces of more than 2^32 elements", test_more_than_32_bits, NULL,
+        {"more than 2^32 chunks, chunks of more than 2^32 elements", test_more_than_32_bits, NULL,
          NULL, NULL},
-        {"a piece's size does not depend on a rank's displacements", test_ranks_agree, NULL, NULL,
+        {"a chunk's size does not depend on a rank's displacements", test_ranks_agree, NULL, NULL,
          NULL},
     };
 

@@ -86,7 +86,7 @@ struct sym_case {
     /* of channel 0; where not the identity, channel c takes number (order + c) % SYM_NORDERS */
     enum sym_order order;
     uint32_t slots; /* of each link */
-    size_t slot_elems, max_piece, align;
+    size_t slot_elems, chunk_elems, align;
     size_t total;          /* elements; or, for allgather and reduce_scatter: */
     size_t block;          /* elements of each rank, or */
     const size_t *counts;  /* elements of rank r */
@@ -200,15 +200,15 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size);
 
 /*
  * At least as many slots as the algorithm must have for its messages; there are slot_elems and
- * max_piece then.
+ * chunk_elems then.
  */
 void sym_set_slots(struct sym_case *c);
 
 /*
- * Set total or block so that each channel has that many chunks or slices of max_piece, less
+ * Set total or block so that each channel has that many chunks or slices of chunk_elems, less
  * `ragged` elements.
  */
-void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged);
+void sym_size(struct sym_case *c, uint32_t chunks, size_t ragged);
 
 /* Between the files of the checker. */
 

@@ -43,7 +43,7 @@ struct mutant {
     enum gr_algo algo;
     enum gr_coll coll;
     int p;
-    uint32_t pieces, slots;
+    uint32_t chunks, slots;
     int pos;        /* whose step */
     uint32_t index; /* which */
     enum edit edit;
@@ -62,7 +62,7 @@ struct mutant {
 #define REDUCE GR_COLL_REDUCE
 
 static struct mutant mutants[] = {
-    /* name, algorithm, collective, p, pieces, slots, whose step, which, edit, caught by */
+    /* name, algorithm, collective, p, chunks, slots, whose step, which, edit, caught by */
     {"missing send", RING, ALLREDUCE, 5, 1, 2, 2, 7, DROP_SEND, ONE_STEP, SYM_DEADLOCK},
     {"missing receive", RING, ALLREDUCE, 5, 1, 2, 1, 8, DROP_STEP, ONE_STEP, SYM_UNREAD},
     {"missing reduce", RING, SCATTER, 5, 1, 2, 2, 1, DROP_REDUCE, ONE_STEP, SYM_MISSING},

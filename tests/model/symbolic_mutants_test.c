@@ -199,11 +199,11 @@ static struct sym_case mutant_case(const struct mutant *m)
                          .nchannels = 1,
                          .slots = m->slots,
                          .slot_elems = 1,
-                         .max_piece = 1,
+                         .chunk_elems = 1,
                          .align = 1};
 
     c.root = GR_PIPE == gr_algo_layout(m->algo, m->coll) && m->p > 1 ? 1 : 0;
-    sym_size(&c, m->pieces, 0);
+    sym_size(&c, m->chunks, 0);
     c.in_place = c.borrowed = NOT_SAID_TO_OVERWRITE == m->whole;
     c.slot_elems = TWO_CHUNKS == m->edit || RUNS_OF_CHUNKS == m->whole ? 3 : 1;
     return c;
@@ -215,7 +215,7 @@ static enum sym_check run_mutant(const struct mutant *m)
     struct sym_case c = mutant_case(m);
     enum sym_check check;
 
-    if (m->pieces > 1 && (GR_COLL_ALLGATHER == c.coll || GR_COLL_REDUCE_SCATTER == c.coll)) {
+    if (m->chunks > 1 && (GR_COLL_ALLGATHER == c.coll || GR_COLL_REDUCE_SCATTER == c.coll)) {
         assert_in_range(m->p, 1, 6);
         /* uneven: where equal ones lie in one's own buffer, another's chunk is the same */
         c.counts = counts;
@@ -332,7 +332,7 @@ static void test_runs_of_chunks(void **state)
         m.coll = (enum gr_coll) coll;
         for (m.p = 1; m.p <= 9; m.p++) {
             c = mutant_case(&m);
-            c.max_piece = 4;
+            c.chunk_elems = 4;
             c.align = 3;
             for (c.slot_elems = 3; c.slot_elems <= 14; c.slot_elems++) {
                 for (c.total = 0; c.total < 70; c.total++) {

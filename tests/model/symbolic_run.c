@@ -49,10 +49,10 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
     static const char *const policies[SYM_NPOLICIES] = {"round", "lowest", "highest", "random"};
 
     snprintf(text, size,
-             "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu piece=%zu align=%zu "
+             "%s %s p=%d root=%d channels=%u order=%d slots=%u slot=%zu chunk=%zu align=%zu "
              "total=%zu block=%zu%s%s chunks=%u%s%s %s seed=%llu",
              gr_algo_name(c->algo), gr_coll_name(c->coll), c->p, c->root, c->nchannels,
-             (int) c->order, c->slots, c->slot_elems, c->max_piece, c->align, c->total, c->block,
+             (int) c->order, c->slots, c->slot_elems, c->chunk_elems, c->align, c->total, c->block,
              NULL != c->counts ? " counts" : "", NULL != c->displs ? " displs" : "",
              c->slice_chunks, c->in_place ? " in place" : "", c->zero_copy ? " zero copy" : "",
              policies[c->policy], (unsigned long long) c->seed);
@@ -62,17 +62,17 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
 void sym_set_slots(struct sym_case *c)
 {
     uint32_t most = gr_algo_message_chunks(c->algo, c->coll, c->p, &c->torus);
-    uint32_t least = 1 + most * (uint32_t) ((c->max_piece + c->slot_elems - 1) / c->slot_elems);
+    uint32_t least = 1 + most * (uint32_t) ((c->chunk_elems + c->slot_elems - 1) / c->slot_elems);
 
     c->slots = most > 1 && c->slots < least ? least : c->slots;
 }
 
-void sym_size(struct sym_case *c, uint32_t pieces, size_t ragged)
+void sym_size(struct sym_case *c, uint32_t chunks, size_t ragged)
 {
     int blocks = GR_BLOCKS == sym_layout(c);
-    size_t n = (size_t) pieces * c->nchannels * c->max_piece;
+    size_t n = (size_t) chunks * c->nchannels * c->chunk_elems;
 
-    ragged = ragged < c->nchannels * c->max_piece ? ragged : c->nchannels * c->max_piece - 1;
+    ragged = ragged < c->nchannels * c->chunk_elems ? ragged : c->nchannels * c->chunk_elems - 1;
     c->counts = c->displs = NULL;
     c->total = c->block = 0;
     if (blocks && GR_COLL_ALLREDUCE != c->coll) {
@@ -129,7 +129,7 @@ static void make_plan(struct sym *w, struct sym_rank *me)
                              .counts = c->counts,
                              .displs = c->displs,
                              .nchannels = c->nchannels,
-                             .max_piece = c->max_piece,
+                             .chunk_elems = c->chunk_elems,
                              .align = c->align,
                              .slice_chunks = c->slice_chunks};
     uint32_t channel;

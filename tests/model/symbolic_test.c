@@ -54,7 +54,7 @@ static struct sym_case plain_case(const struct subject *subject, int p)
                               .nchannels = 1,
                               .slots = 2,
                               .slot_elems = 1,
-                              .max_piece = 1,
+                              .chunk_elems = 1,
                               .align = 1,
                               .seed = 1};
 }
@@ -78,7 +78,7 @@ static int can_be_in_place(enum gr_coll coll)
  * Chunks of a pipeline, or slices of blocks, number k of a cycle: from 1 to more than twice the
  * tree's depth.
  */
-static uint32_t pieces_of(const struct subject *subject, int p, uint32_t k)
+static uint32_t chunks_of(const struct subject *subject, int p, uint32_t k)
 {
     uint32_t depth = 0;
     const uint32_t few[] = {1, 2, 3, 5};
@@ -103,8 +103,8 @@ static void all_roots_slots_places(const struct subject *subject, int p, uint32_
             for (in_place = 0; in_place <= can_be_in_place(subject->coll); in_place++) {
                 c.slots = slot_counts[k];
                 c.in_place = in_place;
-                c.max_piece = c.slot_elems = 1 + *turn / 2 % 2;
-                sym_size(&c, pieces_of(subject, p, *turn), *turn % 3);
+                c.chunk_elems = c.slot_elems = 1 + *turn / 2 % 2;
+                sym_size(&c, chunks_of(subject, p, *turn), *turn % 3);
                 expect_ok(&c);
                 ++*turn;
             }
@@ -136,7 +136,7 @@ static void test_many_ranks(void **state)
         for (n = 0; n < (rooted(subject) ? 4 : 1); n++) {
             c.root = roots[n];
             c.in_place = can_be_in_place(subject->coll) && 0 != n % 2;
-            sym_size(&c, rooted(subject) ? pieces_of(subject, ps[k], (uint32_t) (n + 1)) : 1, 0);
+            sym_size(&c, rooted(subject) ? chunks_of(subject, ps[k], (uint32_t) (n + 1)) : 1, 0);
             expect_ok(&c);
         }
     }
@@ -153,7 +153,7 @@ static void test_small_totals(void **state)
     for (p = 1; p <= depth(11, 19); p++) {
         c = plain_case(subject, p);
         c.align = 1 + (size_t) p % 3;
-        c.max_piece = c.slot_elems = 3;
+        c.chunk_elems = c.slot_elems = 3;
         for (n = 0; n <= 2 * (size_t) p + 3; n++) {
             for (c.nchannels = 1; c.nchannels <= 3; c.nchannels++) {
                 c.root = (int) n % p;
@@ -183,7 +183,7 @@ static void test_channels_and_orders(void **state)
                 c.root = (int) (c.seed % (uint64_t) p);
                 c.slots = slot_counts[turn % 3];
                 c.in_place = can_be_in_place(subject->coll) && 0 != turn % 2;
-                sym_size(&c, pieces_of(subject, p, turn), turn % 2);
+                sym_size(&c, chunks_of(subject, p, turn), turn % 2);
                 expect_ok(&c);
             }
         }
@@ -210,7 +210,7 @@ static void test_interleavings(void **state)
             c.order = (enum sym_order)(turn % SYM_NORDERS);
             c.root = rng_below(&seed, p);
             c.seed = rng_next(&seed);
-            sym_size(&c, pieces_of(subject, p, turn), 0);
+            sym_size(&c, chunks_of(subject, p, turn), 0);
             for (policy = 0; policy < SYM_NPOLICIES; policy++) {
                 c.policy = (enum sym_policy) policy;
                 expect_ok(&c);
@@ -261,7 +261,7 @@ static void test_uneven_blocks(void **state)
             c.order = (enum sym_order) rng_below(&seed, SYM_NORDERS);
             c.policy = (enum sym_policy) rng_below(&seed, SYM_NPOLICIES);
             c.in_place = can_be_in_place(c.coll) && 0 != turn % 2;
-            c.max_piece = c.slot_elems = 1 + rng_below(&seed, 8);
+            c.chunk_elems = c.slot_elems = 1 + rng_below(&seed, 8);
             c.align = 1 + rng_below(&seed, 4);
             c.seed = rng_next(&seed);
             uneven_blocks(&c, &seed, counts, displs, GR_COLL_ALLGATHER == c.coll && 0 != turn % 4);
@@ -271,13 +271,13 @@ static void test_uneven_blocks(void **state)
 }
 
 /*
- * Slots of another size than pieces: never full ones, and messages of several slots, which need
+ * Slots of another size than chunks: never full ones, and messages of several slots, which need
  * slots beyond those.
  */
 static void test_slot_sizes(void **state)
 {
     static const size_t sizes[][3] = {
-        /* piece, slot, slots */ {1, 4, 2}, {3, 5, 2}, {2, 1, 8}, {3, 2, 8}, {5, 2, 8}};
+        /* chunk, slot, slots */ {1, 4, 2}, {3, 5, 2}, {2, 1, 8}, {3, 2, 8}, {5, 2, 8}};
     const struct subject *subject = *state;
     struct sym_case c;
     size_t k;
@@ -287,11 +287,11 @@ static void test_slot_sizes(void **state)
         for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
             c = plain_case(subject, p);
             c.root = (int) k % p;
-            c.max_piece = sizes[k][0];
+            c.chunk_elems = sizes[k][0];
             c.slot_elems = sizes[k][1];
             c.slots = (uint32_t) sizes[k][2];
             c.policy = (enum sym_policy)(k % SYM_NPOLICIES);
-            sym_size(&c, pieces_of(subject, p, (uint32_t) (k + (size_t) p)), 1);
+            sym_size(&c, chunks_of(subject, p, (uint32_t) (k + (size_t) p)), 1);
             expect_ok(&c);
         }
     }
@@ -311,8 +311,8 @@ static void test_sample(void **state)
         c.nchannels = 1 + (uint32_t) rng_below(&seed, 3);
         c.order = (enum sym_order) rng_below(&seed, SYM_NORDERS);
         c.slots = slot_counts[rng_below(&seed, 3)];
-        c.max_piece = 1 + rng_below(&seed, 8);
-        c.slot_elems = c.max_piece + rng_below(&seed, 3);
+        c.chunk_elems = 1 + rng_below(&seed, 8);
+        c.slot_elems = c.chunk_elems + rng_below(&seed, 3);
         c.align = 1 + rng_below(&seed, 4);
         c.slice_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 4);
         c.in_place = can_be_in_place(c.coll) && 0 != rng_below(&seed, 2);
@@ -334,7 +334,7 @@ static const struct property {
     {"1..3 channels, identical, reversed and shuffled orders", test_channels_and_orders},
     {"any order of scheduling", test_interleavings},
     {"uneven and empty blocks, gaps, any order of blocks", test_uneven_blocks},
-    {"slots larger and smaller than pieces", test_slot_sizes},
+    {"slots larger and smaller than chunks", test_slot_sizes},
     {"seeded sample of everything", test_sample},
 };
 

@@ -25,7 +25,7 @@ static void run(const struct sym_case *c)
 }
 
 /* A case with that many chunks (pipelines) or slices (blocks) of one element. */
-static struct sym_case counted(enum gr_algo algo, enum gr_coll coll, int p, uint32_t pieces)
+static struct sym_case counted(enum gr_algo algo, enum gr_coll coll, int p, uint32_t chunks)
 {
     struct sym_case c = {.algo = algo,
                          .coll = coll,
@@ -33,10 +33,10 @@ static struct sym_case counted(enum gr_algo algo, enum gr_coll coll, int p, uint
                          .nchannels = 1,
                          .slots = 2,
                          .slot_elems = 1,
-                         .max_piece = 1,
+                         .chunk_elems = 1,
                          .align = 1};
 
-    sym_size(&c, pieces, 0);
+    sym_size(&c, chunks, 0);
     sym_set_slots(&c);
     return c;
 }

@@ -163,7 +163,7 @@ static void call_begin(struct tc_rank *r)
                              .total = job->total,
                              .block = job->total,
                              .nchannels = job->nchannels,
-                             .max_piece = job->slot_elems * (0 == job->pieces ? 1 : job->pieces),
+                             .chunk_elems = job->slot_elems * (0 == job->pieces ? 1 : job->pieces),
                              .align = 1,
                              .slice_chunks = gr_algo_slice_chunks(job->algo)};
     struct gr_timing_job timing = {.p = r->world->tw.p,

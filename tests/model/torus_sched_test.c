@@ -244,7 +244,7 @@ static int is_rooted(enum gr_coll coll)
     return GR_COLL_BCAST == coll || GR_COLL_REDUCE == coll;
 }
 
-static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enum sym_policy policy,
+static enum sym_check run_case(enum gr_coll coll, int root, uint32_t chunks, enum sym_policy policy,
                                int in_place)
 {
     size_t most = gr_algo_message_chunks(algo, coll, gr_torus_size(&torus), &torus);
@@ -253,7 +253,7 @@ static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enu
                          .p = gr_torus_size(&torus),
                          .torus = torus,
                          .root = root,
-                         .max_piece = 1,
+                         .chunk_elems = 1,
                          .align = 1,
                          .policy = policy,
                          .in_place = in_place && GR_COLL_ALLTOALL != coll,
@@ -264,7 +264,7 @@ static enum sym_check run_case(enum gr_coll coll, int root, uint32_t pieces, enu
     c.slot_elems = most < GR_DIRECT_PIECES ? most : GR_DIRECT_PIECES;
     /* as sched.h says, and no more */
     c.slots = 1 + (uint32_t) ((most + c.slot_elems - 1) / c.slot_elems);
-    sym_size(&c, pieces, pieces > 1 ? 1 : 0);
+    sym_size(&c, chunks, chunks > 1 ? 1 : 0);
     return sym_run(&world, &c);
 }
 

@@ -16,7 +16,7 @@ static int fake_wait(struct gr_gpu_stream *stream);
 static int fake_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next);
 static int final_bits(void);
 static struct gr_range fake_split_run(const struct gr_split *split, enum gr_space space,
-                                      uint32_t channel, int block, size_t unit, size_t n);
+                                      uint32_t channel, int block, size_t cell, size_t n);
 
 #define gr_gpu_stream_copy_runs fake_copy_runs
 #define gr_gpu_stream_mark fake_mark
@@ -139,9 +139,9 @@ static int final_bits(void)
 }
 
 static struct gr_range fake_split_run(const struct gr_split *split, enum gr_space space,
-                                      uint32_t channel, int block, size_t unit, size_t n)
+                                      uint32_t channel, int block, size_t cell, size_t n)
 {
-    return gr_split_run(split, space, channel, block, unit,
+    return gr_split_run(split, space, channel, block, cell,
                         A_UNIT_LESS == plant && n > 1 ? n - 1 : n);
 }
 

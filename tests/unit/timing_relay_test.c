@@ -216,7 +216,7 @@ static void run_calls(struct relay_rank *r)
                              .p = P,
                              .total = ELEMS,
                              .nchannels = 1,
-                             .max_piece = SLOT_BYTES / 4,
+                             .chunk_elems = SLOT_BYTES / 4,
                              .align = 1};
     struct gr_plan plan = {.slot_elems = SLOT_BYTES / 4};
     struct gr_host_op op = {

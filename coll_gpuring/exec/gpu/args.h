@@ -4,7 +4,7 @@
  * to.
  *
  * A kernel runs the steps of one rank, with one block per channel, over links in device memory. The
- * state of a channel is its cursor (struct gr_gpu_place) and the counters of its links
+ * state of a channel is its cursor (struct gr_gpu_cursor) and the counters of its links
  * (gr_gpu_end.count). A block that makes no progress for a while stores both and exits, before it
  * touches the slot that it waits for. The next launch continues there.
  *
@@ -48,7 +48,7 @@ static inline uint64_t gr_line_bytes(enum gr_protocol protocol, uint32_t n, uint
 }
 
 /* Alignment of counters and slots, in bytes, so that they share no cache line. */
-#define GR_GPU_LINE 128
+#define GR_GPU_ALIGN 128
 
 /*
  * One end of a link (fifo.h) on one channel. Each counter is in the memory of the end that polls
@@ -92,8 +92,8 @@ struct gr_gpu_end {
 #define GR_GPU_OPEN_AT (GR_NPROTOCOLS * sizeof(uint64_t)) /* offset of `open` from Simple's head */
 #define GR_GPU_ZERO_COPY_AT sizeof(uint64_t)              /* offset of `zero_copy` from the tail */
 
-/* The position of a channel before it waits for a slot, as in struct gr_cursor (stepper.h). */
-struct gr_gpu_place {
+/* Where a channel is before it waits for a slot, as in struct gr_cursor (stepper.h). */
+struct gr_gpu_cursor {
     uint32_t slice; /* current slice */
     uint32_t index; /* number of the current step */
     uint32_t run;   /* chunk of the step's run */
@@ -140,7 +140,7 @@ struct gr_gpu_args {
     gr_gpu_ptr in;       /* struct gr_gpu_end [channel * sched.p + rank]: links from ranks */
     gr_gpu_ptr out;      /* struct gr_gpu_end [channel * sched.p + rank]: links to ranks */
     uint32_t protocol;   /* enum gr_protocol */
-    gr_gpu_ptr place;    /* struct gr_gpu_place [channel], in device memory */
+    gr_gpu_ptr cursor;   /* struct gr_gpu_cursor [channel], in device memory */
     gr_gpu_ptr report;   /* struct gr_gpu_report [channel], in pinned host memory */
     gr_gpu_ptr abort;    /* a uint64_t in pinned host memory; not 0: all blocks exit for good */
     uint64_t launch;     /* number of this launch, increasing */
@@ -148,7 +148,7 @@ struct gr_gpu_args {
     uint64_t slot_bytes; /* size of a slot, a multiple of 16 */
     uint64_t slot_elems; /* elements of a slot */
     uint32_t nslots;     /* slots of a link */
-    uint32_t fresh;      /* 1: the call's first launch, so `place` is not read */
+    uint32_t fresh;      /* 1: the call's first launch, so `cursor` is not read */
     uint32_t threads;    /* threads of a block; 0: GR_GPU_THREADS, as always in Simple */
     uint64_t zero;       /* zero copy: number of the call among those with it, >= 1; 0: none */
     gr_gpu_ptr peers;    /* zero copy: gr_gpu_ptr [rank]: the rank's GR_OUT; 0: no access */

@@ -6,7 +6,7 @@
  *                         writer's slab   [heads]
  *      in pinned memory   writer's slab   [heads][tail][slots ...]
  *
- * The heads of all protocols share one line. Only Simple has a tail.
+ * The heads of all protocols share 128 bytes (GR_GPU_ALIGN). Only Simple has a tail.
  */
 #include "exec/gpu/connect.h"
 
@@ -36,8 +36,8 @@ static size_t slot_stride(const struct gr_gpu_team *team, enum gr_protocol proto
 /* Bytes at the begin of a reader's slab that are zero at first: the tail, and slots with flags. */
 static size_t clean_bytes(const struct gr_gpu_team *team)
 {
-    return GR_GPU_LINE + team->nslots * (slot_stride(team, GR_PROTOCOL_LL) +
-                                         slot_stride(team, GR_PROTOCOL_LL128));
+    return GR_GPU_ALIGN + team->nslots * (slot_stride(team, GR_PROTOCOL_LL) +
+                                          slot_stride(team, GR_PROTOCOL_LL128));
 }
 
 /* Bytes of a reader's slab. */
@@ -50,7 +50,7 @@ static size_t reader_bytes(const struct gr_gpu_team *team)
 static void set_ends(const struct gr_gpu_team *team, struct gr_gpu_connection *w, gr_gpu_ptr heads,
                      gr_gpu_ptr tail, int writes)
 {
-    gr_gpu_ptr slots = tail + GR_GPU_LINE;
+    gr_gpu_ptr slots = tail + GR_GPU_ALIGN;
     int k;
 
     for (k = GR_NPROTOCOLS - 1; k >= 0; k--) { /* Simple's slots come last */
@@ -126,19 +126,19 @@ static int reply(struct gr_join *join, struct gr_connection *c)
     gr_gpu_ptr heads;
 
     if (0 == rc) {
-        rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, GR_GPU_LINE, GR_GPU_LINE, w, 1);
+        rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, GR_GPU_ALIGN, GR_GPU_ALIGN, w, 1);
     } else if (GR_ERR_PEER == rc) {
         note_unmapped(join, w);
         memset(&w->mapped, 0, sizeof(w->mapped));
-        rc = gr_gpu_connections_lease(team, GR_ON_HOST, GR_GPU_LINE + reader_bytes(team),
-                                      GR_GPU_LINE + clean_bytes(team), w, 1);
+        rc = gr_gpu_connections_lease(team, GR_ON_HOST, GR_GPU_ALIGN + reader_bytes(team),
+                                      GR_GPU_ALIGN + clean_bytes(team), w, 1);
     }
     if (rc < 0) {
         return rc;
     }
     w->reply = gr_gpu_pool_export(team->pool, w->slab);
     heads = gr_gpu_slab_at(w->slab);
-    set_ends(team, w, heads, 0 != w->mapped.at ? w->mapped.at : heads + GR_GPU_LINE, 1);
+    set_ends(team, w, heads, 0 != w->mapped.at ? w->mapped.at : heads + GR_GPU_ALIGN, 1);
     return 0;
 }
 
@@ -157,7 +157,7 @@ static int map(struct gr_join *join, struct gr_connection *c)
         w->slab = NULL;
     }
     set_ends(team, w, w->mapped.at,
-             NULL == w->slab ? w->mapped.at + GR_GPU_LINE : gr_gpu_slab_at(w->slab), 0);
+             NULL == w->slab ? w->mapped.at + GR_GPU_ALIGN : gr_gpu_slab_at(w->slab), 0);
     return 0;
 }
 
@@ -223,7 +223,7 @@ static void take(struct gr_join *join, int status, const struct gr_join_agreemen
         team->out[link_index(team, &join->out.gpu[k].end)] = join->out.gpu[k];
     }
     team->usable = a->gpu.channels;
-    team->path = a->gpu.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_HOST : team->path;
+    team->path = a->gpu.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_PINNED : team->path;
 }
 
 static void release(struct gr_join *join, struct gr_connection *c)

@@ -126,7 +126,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     op->nchannels = spec->nchannels;
     r = translate(spec, team, kernel);
     most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
-    a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_LINE : 16);
+    a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_ALIGN : 16);
     op->split = a->split;
     op->elem_bytes = r.elem_bytes;
     set_schedules(op, &r);
@@ -134,7 +134,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     a->protocol = r.protocol;
     a->in = gr_gpu_team_in(team, r.protocol);
     a->out = gr_gpu_team_out(team, r.protocol);
-    a->place = gr_gpu_team_places(team);
+    a->cursor = gr_gpu_team_cursors(team);
     a->report = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_reports(team);
     a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_abort(team);
     a->patience = team->shares_device || NULL != team->remote ? PATIENCE_SHARED : PATIENCE;

@@ -6,7 +6,7 @@
 #include "exec/gpu/connection.h"
 
 /* Bytes of heads and tail, which are zero at first. */
-#define COUNTERS (2 * (size_t) GR_GPU_LINE)
+#define COUNTERS (2 * (size_t) GR_GPU_ALIGN)
 
 /* Offset of `valid_bytes` in the slab. slots_here: the slots are in the slab. */
 static size_t valid_bytes_at(const struct gr_gpu_team *team, int slots_here)
@@ -61,7 +61,7 @@ int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *conn
         k;
 
     for (k = 0; 0 == rc && k < n; k++) {
-        gr_gpu_ptr head = gr_gpu_slab_at(connections[k].slab), tail = head + GR_GPU_LINE;
+        gr_gpu_ptr head = gr_gpu_slab_at(connections[k].slab), tail = head + GR_GPU_ALIGN;
 
         connections[k].ends[GR_PROTOCOL_SIMPLE] = (struct gr_gpu_end) {
             .slots = here ? head + COUNTERS : gr_gpu_slab_at(connections[k].slots),
@@ -87,7 +87,7 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
     int here = NULL == connection->slots;
     struct gr_fifo fifo = {
         .head = (_Atomic uint64_t *) (void *) at,
-        .tail = (_Atomic uint64_t *) (void *) (at + GR_GPU_LINE),
+        .tail = (_Atomic uint64_t *) (void *) (at + GR_GPU_ALIGN),
         .slots = at + COUNTERS,
         .nslots = team->nslots,
         .slot_bytes = team->slot_bytes,

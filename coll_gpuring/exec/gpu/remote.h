@@ -9,11 +9,11 @@
  *      slab in host memory     [heads][tail][valid_bytes][send_limit]
  *      slots on the device     [slot][slot]...
  *
- * heads and tail have a line each. A writer's FIFO has `valid_bytes` and `send_limit`, which are
- * valid_bytes and send_limit of struct gr_fifo (link/fifo.h). fill: the bytes in use of each slot,
- * which the kernel stores. until: the first slot that the network must not send yet, which the host
- * stores. Only protocol Simple works between nodes: the network neither finds the end of messages
- * of LL and LL128, nor keeps flags and data together.
+ * heads and tail have GR_GPU_ALIGN bytes each. A writer's FIFO has `valid_bytes`, the bytes in use
+ * of each slot, which the kernel stores, and `send_limit`, the first slot that the network must not
+ * send yet, which the host stores (struct gr_fifo, link/fifo.h). Only protocol Simple works between
+ * nodes: the network neither finds the end of messages of LL and LL128, nor keeps flags and data
+ * together.
  */
 #ifndef GR_EXEC_GPU_REMOTE_H
 #define GR_EXEC_GPU_REMOTE_H

@@ -13,23 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of the device memory and of the pinned memory, in order. Each begins at a line. */
+/* The parts of the device memory and of the pinned memory, in order, each aligned. */
 enum table {
     TABLE_IN,
     TABLE_OUT,
     TABLE_ORDER_0,
     TABLE_ORDER_1,
-    TABLE_PLACES,
+    TABLE_CURSORS,
     TABLE_COUNTS,
     TABLE_PEERS,
     TABLE_END
 };
 enum pinned { PINNED_REPORTS, PINNED_ABORT, PINNED_COUNTS, PINNED_PEERS, PINNED_END };
 
-/* Bytes rounded up to whole lines. */
-static size_t lines(size_t bytes)
+/* Bytes rounded up to the alignment. */
+static size_t aligned(size_t bytes)
 {
-    return (bytes + GR_GPU_LINE - 1) / GR_GPU_LINE * GR_GPU_LINE;
+    return (bytes + GR_GPU_ALIGN - 1) / GR_GPU_ALIGN * GR_GPU_ALIGN;
 }
 
 static size_t nlinks(const struct gr_gpu_team *team)
@@ -47,14 +47,14 @@ static size_t table_at(const struct gr_gpu_team *team, enum table table)
         [TABLE_OUT] = ends,
         [TABLE_ORDER_0] = p * sizeof(int),
         [TABLE_ORDER_1] = p * sizeof(int),
-        [TABLE_PLACES] = team->nchannels * sizeof(struct gr_gpu_place),
+        [TABLE_CURSORS] = team->nchannels * sizeof(struct gr_gpu_cursor),
         [TABLE_COUNTS] = 2 * p * sizeof(size_t),
         [TABLE_PEERS] = p * sizeof(gr_gpu_ptr),
     };
     int k;
 
     for (k = 0; k < (int) table; k++) {
-        at += lines(bytes[k]);
+        at += aligned(bytes[k]);
     }
     return at;
 }
@@ -71,7 +71,7 @@ static size_t pinned_at(const struct gr_gpu_team *team, enum pinned what)
     int k;
 
     for (k = 0; k < (int) what; k++) {
-        at += lines(bytes[k]);
+        at += aligned(bytes[k]);
     }
     return at;
 }
@@ -98,9 +98,9 @@ gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k)
     return team->tables + table_at(team, 0 == k ? TABLE_ORDER_0 : TABLE_ORDER_1);
 }
 
-gr_gpu_ptr gr_gpu_team_places(const struct gr_gpu_team *team)
+gr_gpu_ptr gr_gpu_team_cursors(const struct gr_gpu_team *team)
 {
-    return team->tables + table_at(team, TABLE_PLACES);
+    return team->tables + table_at(team, TABLE_CURSORS);
 }
 
 gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team)

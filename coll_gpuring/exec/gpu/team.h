@@ -6,7 +6,7 @@
  *      device memory                              pinned host memory
  *      [link ends in][link ends out] by protocol  [report of each channel]
  *      [order 0][order 1][counts][displs]         [abort word]
- *      [position of each channel][peers]          [counts][displs][peers], to be copied
+ *      [cursor of each channel][peers]          [counts][displs][peers], to be copied
  *      [steps] by algorithm and root
  */
 #ifndef GR_EXEC_GPU_TEAM_H
@@ -61,7 +61,7 @@ struct gr_gpu_team_params {
     int rank;                    /* this rank */
     uint32_t nchannels;          /* <= GR_GPU_CHANNELS */
     uint32_t nslots;             /* slots of a link */
-    size_t slot_bytes;           /* a multiple of GR_GPU_LINE */
+    size_t slot_bytes;           /* a multiple of GR_GPU_ALIGN */
     const int *order;            /* [position]: rank, forward direction; copied */
     struct gr_torus torus;       /* of the ranks; ndims 0: none is known */
     const struct gr_gpu_id *ids; /* [rank]: its device; not kept */
@@ -95,8 +95,8 @@ gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team, enum gr_protocol prot
 /* Order of ring direction k, 0 or 1. */
 gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k);
 
-/* Positions of the channels. */
-gr_gpu_ptr gr_gpu_team_places(const struct gr_gpu_team *team);
+/* Cursors of the channels. */
+gr_gpu_ptr gr_gpu_team_cursors(const struct gr_gpu_team *team);
 
 /* [2 * p]: counts, then displs. */
 gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team);

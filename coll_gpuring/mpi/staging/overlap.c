@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executor: host steps on staged buffers that are copied piece by piece while steps run
+ * Executor: host steps on staged buffers that are copied band by band while steps run
  * (exec/staged.h).
  */
 #include "mpi/staging/overlap.h"
@@ -36,7 +36,7 @@ static bool is_plain(const struct gr_call *call)
             mca_coll_gpuring_is_contiguous(call->stype, 2));
 }
 
-static size_t piece_bytes(const struct gr_mpi_op *op)
+static size_t stage_bytes_of(const struct gr_mpi_op *op)
 {
     return (size_t) op->base.comm->params.value[GR_PARAM_STAGE_BYTES];
 }
@@ -47,15 +47,15 @@ static size_t piece_bytes(const struct gr_mpi_op *op)
  */
 bool mca_coll_gpuring_overlap_fits(const struct gr_mpi_op *op)
 {
-    size_t piece;
+    size_t stage_bytes;
 
     if (GR_LINKS_THERE != mca_coll_gpuring_host_links(&op->base) || !op->base.comm->gpu) {
         return false;
     }
-    piece = piece_bytes(op);
+    stage_bytes = stage_bytes_of(op);
     return GR_COLL_ALLTOALL != op->base.data.spec.coll &&
-           !gr_algo_is_torus((enum gr_algo) op->base.choice.way) && piece > 0 &&
-           op->base.data.bytes / 2 >= piece && is_plain(&op->call);
+           !gr_algo_is_torus((enum gr_algo) op->base.choice.way) && stage_bytes > 0 &&
+           op->base.data.bytes / 2 >= stage_bytes && is_plain(&op->call);
 }
 
 /* The buffers are copied later. */
@@ -116,8 +116,8 @@ static int begin_copies(struct gr_mpi_op *op)
         }
     }
     op->stage.brought = NULL != out.stream; /* without a stream, results are copied at the end */
-    if (0 >
-        gr_staged_begin(&op->kept.staging, &run->host, &run->stepper, &in, &out, piece_bytes(op))) {
+    if (0 > gr_staged_begin(&op->kept.staging, &run->host, &run->stepper, &in, &out,
+                            stage_bytes_of(op))) {
         return GR_ERR_FAILED; /* finish reports it */
     }
     return 0;

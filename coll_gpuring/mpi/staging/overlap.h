@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Executor: host steps, while buffers on a device are copied piece by piece. */
+/* Executor: host steps, while buffers on a device are copied band by band. */
 #ifndef GR_STAGING_OVERLAP_H
 #define GR_STAGING_OVERLAP_H
 

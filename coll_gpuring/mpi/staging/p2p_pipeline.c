@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One large message, in pieces. Of what lies on a device, one piece is copied while another one is
- * on its way:
+ * One large message, in fragments. Of what lies on a device, one fragment is copied while another
+ * one is on its way:
  *
- *     send      device --copy--> place 0 --message-->
- *               device --copy--> place 1 --message-->
+ *     send      device --copy--> buffer 0 --message-->
+ *               device --copy--> buffer 1 --message-->
  *
- *     receive   --message--> place 0 --copy--> device
- *               --message--> place 1 --copy--> device
+ *     receive   --message--> buffer 0 --copy--> device
+ *               --message--> buffer 1 --copy--> device
  *
  * Host memory is sent from, and received into, as it lies. Data with gaps are packed before the
- * first piece, and unpacked after the last.
+ * first fragment, and unpacked after the last.
  *
  * Before, each end tells the other whether it is on a device. Where neither is, the message goes as
  * a whole.
@@ -36,18 +36,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t piece_bytes(const struct gr_p2p_message *p, size_t k)
+static size_t fragment_bytes(const struct gr_p2p_message *p, size_t k)
 {
-    size_t left = p->bytes - k * p->piece;
+    size_t left = p->bytes - k * p->fragment;
 
-    return left < p->piece ? left : p->piece;
+    return left < p->fragment ? left : p->fragment;
 }
 
-/* Where piece k is while it is sent or received. */
-static unsigned char *place_of(const struct gr_p2p_message *p, const struct gr_p2p_channel *c,
-                               size_t k)
+/* Where fragment k is while it is sent or received. */
+static unsigned char *buffer_of(const struct gr_p2p_message *p, const struct gr_p2p_channel *c,
+                                size_t k)
 {
-    return p->copied ? c->room.base + k % GR_PLACES * p->piece : p->data + k * p->piece;
+    return p->copied ? c->room.base + k % GR_P2P_BUFFERS * p->fragment : p->data + k * p->fragment;
 }
 
 static bool is_on_device(const unsigned char *at)
@@ -145,10 +145,10 @@ int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
 
 /* ---- channels ---- */
 
-/* Places and a stream; false: none to be had. */
-static bool prepare_places(struct gr_p2p_message *p, struct gr_p2p_channel *c)
+/* Buffers and a stream; false: none to be had. */
+static bool prepare_buffers(struct gr_p2p_message *p, struct gr_p2p_channel *c)
 {
-    if (NULL == mca_coll_gpuring_pinned_reserve(&c->room, GR_PLACES * p->piece)) {
+    if (NULL == mca_coll_gpuring_pinned_reserve(&c->room, GR_P2P_BUFFERS * p->fragment)) {
         return false;
     }
     c->copy_stream = mca_coll_gpuring_copy_stream_take(p->first, NULL);
@@ -183,18 +183,18 @@ int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_
 
     c->message = p;
     p->begun = p->turned = p->done = 0;
-    p->piece = route->piece;
-    p->pieces = (p->bytes + p->piece - 1) / p->piece;
+    p->fragment = route->fragment;
+    p->nfragments = (p->bytes + p->fragment - 1) / p->fragment;
     p->agreed = p->device; /* whatever the other end says */
     c->told[0] = c->told[1] = MPI_REQUEST_NULL;
-    for (k = 0; k < GR_PLACES; k++) {
+    for (k = 0; k < GR_P2P_BUFFERS; k++) {
         c->pml_requests[k] = MPI_REQUEST_NULL;
     }
     rc = tell_device(c, route);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    p->copied = p->contiguous && p->device && prepare_places(p, c);
+    p->copied = p->contiguous && p->device && prepare_buffers(p, c);
     p->packed = !p->copied && (p->device || !p->contiguous);
     if (!p->packed) {
         p->data = p->first;
@@ -221,50 +221,50 @@ int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *c, bool ok)
     return rc;
 }
 
-/* ---- pieces: three counters follow each other, at most GR_PLACES apart ---- */
+/* ---- fragments: three counters follow each other, at most GR_P2P_BUFFERS apart ---- */
 
-/* Copy piece k between its place and the device. */
-static int copy_piece(struct gr_p2p_channel *c, size_t k)
+/* Copy fragment k between its buffer and the device. */
+static int copy_fragment(struct gr_p2p_channel *c, size_t k)
 {
     const struct gr_p2p_message *p = c->message;
-    unsigned char *place = place_of(p, c, k), *at = p->first + k * p->piece;
+    unsigned char *buffer = buffer_of(p, c, k), *at = p->first + k * p->fragment;
     const struct gr_gpu_run run = {
-        .dst = p->receive ? at : place,
-        .src = p->receive ? place : at,
-        .bytes = piece_bytes(p, k),
+        .dst = p->receive ? at : buffer,
+        .src = p->receive ? buffer : at,
+        .bytes = fragment_bytes(p, k),
     };
     int rc = p->copied ? gr_gpu_stream_copy_runs(c->copy_stream.stream, &run, 1) : 0;
 
     return p->copied && 0 == rc
-               ? gr_gpu_stream_mark(c->copy_stream.stream, (uint32_t) (k % GR_PLACES))
+               ? gr_gpu_stream_mark(c->copy_stream.stream, (uint32_t) (k % GR_P2P_BUFFERS))
                : rc;
 }
 
-/* 1: piece k is copied; 0: not yet. */
+/* 1: fragment k is copied; 0: not yet. */
 static int is_copied(const struct gr_p2p_channel *c, size_t k)
 {
     return c->message->copied
-               ? gr_gpu_stream_reached(c->copy_stream.stream, (uint32_t) (k % GR_PLACES))
+               ? gr_gpu_stream_reached(c->copy_stream.stream, (uint32_t) (k % GR_P2P_BUFFERS))
                : 1;
 }
 
-static int post_piece(struct gr_p2p_channel *c, const struct gr_p2p_route *to, size_t k)
+static int post_fragment(struct gr_p2p_channel *c, const struct gr_p2p_route *to, size_t k)
 {
     const struct gr_p2p_message *p = c->message;
-    ompi_request_t **pml_request = &c->pml_requests[k % GR_PLACES];
+    ompi_request_t **pml_request = &c->pml_requests[k % GR_P2P_BUFFERS];
 
     if (p->receive) {
-        return MCA_PML_CALL(irecv(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag,
-                                  to->comm, pml_request));
+        return MCA_PML_CALL(irecv(buffer_of(p, c, k), fragment_bytes(p, k), MPI_BYTE, p->peer,
+                                  to->tag, to->comm, pml_request));
     }
-    return MCA_PML_CALL(isend(place_of(p, c, k), piece_bytes(p, k), MPI_BYTE, p->peer, to->tag,
+    return MCA_PML_CALL(isend(buffer_of(p, c, k), fragment_bytes(p, k), MPI_BYTE, p->peer, to->tag,
                               MCA_PML_BASE_SEND_STANDARD, to->comm, pml_request));
 }
 
-/* 1: the message with piece k is through; 0: not yet; negative. */
+/* 1: the message with fragment k is through; 0: not yet; negative. */
 static int is_posted(struct gr_p2p_channel *c, size_t k)
 {
-    return mca_coll_gpuring_pml_request_done(&c->pml_requests[k % GR_PLACES]);
+    return mca_coll_gpuring_pml_request_done(&c->pml_requests[k % GR_P2P_BUFFERS]);
 }
 
 /* 1: both ends have told each other; 0: not yet; negative. */
@@ -282,8 +282,8 @@ static int agree(struct gr_p2p_channel *c)
     int rc = p->agreed ? 1 : have_told(c);
 
     if (1 == rc && !p->agreed && !c->on_device[1]) {
-        p->piece = p->bytes;
-        p->pieces = 1;
+        p->fragment = p->bytes;
+        p->nfragments = 1;
     }
     p->agreed = 1 == rc;
     return rc;
@@ -299,9 +299,9 @@ int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_
         return rc < 0 ? rc : GR_AGAIN;
     }
 
-    /* a place is free when what was in it before has gone */
-    while (p->begun < p->pieces && p->begun < p->done + GR_PLACES) {
-        rc = p->receive ? post_piece(c, route, p->begun) : copy_piece(c, p->begun);
+    /* a buffer is free when what was in it before has gone */
+    while (p->begun < p->nfragments && p->begun < p->done + GR_P2P_BUFFERS) {
+        rc = p->receive ? post_fragment(c, route, p->begun) : copy_fragment(c, p->begun);
         if (0 != rc) {
             return rc < 0 ? rc : OMPI_ERROR;
         }
@@ -311,7 +311,7 @@ int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_
     while (p->turned < p->begun) {
         rc = p->receive ? is_posted(c, p->turned) : is_copied(c, p->turned);
         if (1 == rc) {
-            rc = p->receive ? copy_piece(c, p->turned) : post_piece(c, route, p->turned);
+            rc = p->receive ? copy_fragment(c, p->turned) : post_fragment(c, route, p->turned);
             rc = 0 == rc ? 1 : OMPI_ERROR;
         }
         if (1 != rc) {
@@ -331,6 +331,6 @@ int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *c, const struct gr_
         p->done++;
         ++*moved;
     }
-    rc = p->done == p->pieces ? have_told(c) : 0;
+    rc = p->done == p->nfragments ? have_told(c) : 0;
     return rc < 0 ? rc : 1 == rc ? GR_DONE : GR_AGAIN;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One large message between two ranks, in pieces; p2p_split.c has those of a call. */
+/* One large message between two ranks, in fragments; p2p_split.c has those of a call. */
 #ifndef GR_STAGING_P2P_PIPELINE_H
 #define GR_STAGING_P2P_PIPELINE_H
 
@@ -12,10 +12,10 @@
 BEGIN_C_DECLS
 
 /*
- * Pieces of a message that may be in flight at a time; each has a place in pinned memory, where one
- * is needed.
+ * Fragments of a message that may be in flight at a time; each has a buffer in pinned memory, where
+ * one is needed.
  */
-#define GR_PLACES 2
+#define GR_P2P_BUFFERS 2
 
 /* A message. */
 struct gr_p2p_message {
@@ -26,12 +26,15 @@ struct gr_p2p_message {
     size_t span;                      /* so many; */
     size_t bytes;                     /* of its data; equal at both ends */
     /* while it is in flight: */
-    bool agreed;          /* on how it goes: */
-    size_t piece, pieces; /* in so many of so many bytes, */
-    /* piece by piece through places; as a whole. Neither: it is moved from or to where it lies */
+    bool agreed;                 /* on how it goes: */
+    size_t fragment, nfragments; /* in so many of so many bytes, */
+    /*
+     * fragment by fragment through buffers; as a whole. Neither: it is moved from or to where it
+     * lies
+     */
     bool copied, packed;
     unsigned char *data; /* there, or packed */
-    /* pieces: to be copied, sent, through; or to be received, copied, through */
+    /* fragments: to be copied, sent, through; or to be received, copied, through */
     size_t begun, turned, done;
 };
 
@@ -40,16 +43,16 @@ struct gr_p2p_channel {
     struct gr_p2p_message *message; /* NULL: idle */
     struct gr_copy_stream copy_stream;
     struct gr_pinned_buffer room;
-    ompi_request_t *pml_requests[GR_PLACES];
+    ompi_request_t *pml_requests[GR_P2P_BUFFERS];
     uint8_t on_device[2];    /* whether it is on a device, here and at the other end; */
     ompi_request_t *told[2]; /* said, heard */
 };
 
-/* Where messages go, and the pieces of those that have an end on a device. */
+/* Where messages go, and the fragments of those that have an end on a device. */
 struct gr_p2p_route {
     struct ompi_communicator_t *comm;
     int tag, reply; /* from the sender; from the receiver */
-    size_t piece;
+    size_t fragment;
 };
 
 struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *block, int peer,

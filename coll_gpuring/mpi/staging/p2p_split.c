@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collectives that are nothing but messages between pairs of ranks: gather, scatter, alltoallv,
- * neighbourhoods. Where all ranks may have buffers on devices, large messages go in pieces
+ * neighbourhoods. Where all ranks may have buffers on devices, large messages go in fragments
  * (p2p_pipeline.c), and the saved collective does the rest of the call: the same with nothing in
  * the place of these.
  *
@@ -85,9 +85,9 @@ bool mca_coll_gpuring_p2p_split_fits(const mca_coll_gpuring_module_t *module,
            (MPI_IN_PLACE != call->sbuf || gr_calls[call->id].has_root);
 }
 
-static bool is_large(const struct gr_block_desc *b, size_t piece)
+static bool is_large(const struct gr_block_desc *b, size_t fragment)
 {
-    return b->count * b->type->super.size / 2 >= piece;
+    return b->count * b->type->super.size / 2 >= fragment;
 }
 
 static struct gr_block_desc block_for(const struct gr_buffer_desc *s, int k)
@@ -96,8 +96,8 @@ static struct gr_block_desc block_for(const struct gr_buffer_desc *s, int k)
 }
 
 /*
- * What moves a message: the saved collective; this file, in pieces; or this file, at once, since it
- * goes to this rank itself.
+ * What moves a message: the saved collective; this file, in fragments; or this file, at once, since
+ * it goes to this rank itself.
  */
 enum fate { STAYS, SPLIT, OWN };
 
@@ -107,11 +107,11 @@ enum fate { STAYS, SPLIT, OWN };
  * that is left as it is.
  */
 static enum fate fate_of(const struct gr_call *call, const struct gr_block_desc *b, int peer,
-                         const int *times, size_t piece)
+                         const int *times, size_t fragment)
 {
     const struct gr_call_row *row = &gr_calls[call->id];
 
-    if (peer < 0 || !is_large(b, piece)) {
+    if (peer < 0 || !is_large(b, fragment)) {
         return STAYS;
     }
     if (ompi_comm_rank(call->comm) == peer) {
@@ -244,7 +244,7 @@ static int make_side(struct gr_p2p_split *p, const struct gr_call *call, bool re
     }
     for (k = 0; k < o.n && OMPI_SUCCESS == rc; k++) {
         struct gr_block_desc b = block_for(&s, k);
-        enum fate fate = fate_of(call, &b, o.ranks[k], times, p->route.piece);
+        enum fate fate = fate_of(call, &b, o.ranks[k], times, p->route.fragment);
 
         if (STAYS != fate) {
             add_message(p, &b, o.ranks[k], receive, fate);
@@ -257,7 +257,7 @@ static int make_side(struct gr_p2p_split *p, const struct gr_call *call, bool re
 }
 
 /* Whether this rank has a message of these; which it may have none of while others do. */
-static bool has_large(const struct gr_call *call, size_t piece)
+static bool has_large(const struct gr_call *call, size_t fragment)
 {
     int receive, k;
 
@@ -267,7 +267,7 @@ static bool has_large(const struct gr_call *call, size_t piece)
         for (k = 0; k < s.n; k++) {
             struct gr_block_desc b = mca_coll_gpuring_block_desc(&s, k);
 
-            if (is_large(&b, piece)) {
+            if (is_large(&b, fragment)) {
                 return true;
             }
         }
@@ -278,13 +278,13 @@ static bool has_large(const struct gr_call *call, size_t piece)
 int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_call *call,
                                    struct gr_p2p_split **pairs)
 {
-    size_t piece = (size_t) queue->comm->params.value[GR_PARAM_STAGE_BYTES];
+    size_t fragment = (size_t) queue->comm->params.value[GR_PARAM_STAGE_BYTES];
     uint32_t number = queue->paired++; /* whether there are any or not: on all ranks alike */
     struct gr_p2p_split *p;
     int tag, rc;
 
     *pairs = NULL;
-    if (!has_large(call, piece)) {
+    if (!has_large(call, fragment)) {
         return OMPI_SUCCESS;
     }
     p = calloc(1, sizeof(*p));
@@ -294,7 +294,7 @@ int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_ca
     tag = gr_runtime_tag(GR_TAGS_PAIRS) -
           2 * (GR_NORDERS * (int) (number % CALLS) + (int) queue->order);
     p->comm = queue->comm;
-    p->route = (struct gr_p2p_route) {call->comm, tag, tag - 1, piece};
+    p->route = (struct gr_p2p_route) {call->comm, tag, tag - 1, fragment};
     p->rank = ompi_comm_rank(call->comm);
     p->size = ompi_comm_size(call->comm);
     p->id = call->id;
@@ -348,7 +348,7 @@ int mca_coll_gpuring_p2p_split_start(struct gr_p2p_split *p)
 
 /*
  * The next message that may begin: NULL, none. Where a rank is a neighbour twice, its messages
- * follow each other, since their pieces look alike.
+ * follow each other, since their fragments look alike.
  */
 static struct gr_p2p_message *next_message(struct direction *w)
 {
@@ -422,7 +422,7 @@ void mca_coll_gpuring_p2p_split_explain(void *pairs, char *text, size_t size)
             if (NULL != message) {
                 used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)",
                                           message->peer, message->receive ? "receives" : "sends",
-                                          message->done, message->pieces);
+                                          message->done, message->nfragments);
             }
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large messages of collectives that are nothing but messages between pairs of ranks: in pieces,
+ * Large messages of collectives that are nothing but messages between pairs of ranks: in fragments,
  * where buffers are on devices.
  */
 #ifndef GR_STAGING_P2P_SPLIT_H
@@ -15,7 +15,7 @@ BEGIN_C_DECLS
 struct gr_call;
 struct gr_op_queue;
 
-/* Whether the call is one whose large messages go in pieces: the same on all ranks. */
+/* Whether the call is one whose large messages go in fragments: the same on all ranks. */
 bool mca_coll_gpuring_p2p_split_fits(const mca_coll_gpuring_module_t *module,
                                      const struct gr_call *call);
 

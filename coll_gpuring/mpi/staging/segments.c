@@ -5,7 +5,7 @@
  * they know that some buffer is on a device (dispatch.c); how a rank brings its segments is its own
  * matter.
  *
- *      on a device    two streams and three places of a segment, in turn:
+ *      on a device    two streams and three buffers of a segment, in turn:
  *                     copy in k+1 | reduce k | copy out k-1
  *      with gaps      the whole is staged, and then cut
  *      host memory    cut where it lies
@@ -29,8 +29,8 @@
 #define SEGMENT ((size_t) 1 << 20)
 #define LEAST (4 * SEGMENT)
 
-/* Places that segments take in turn: one is worked on, one comes, one goes. */
-#define PLACES 3
+/* Buffers that segments take in turn: one is worked on, one comes, one goes. */
+#define BUFFERS 3
 
 /* One side of the call. */
 struct direction {
@@ -71,15 +71,15 @@ static size_t elements_of(const struct segmented_call *c, size_t k)
     return left < c->per ? left : c->per;
 }
 
-/* Only what has no gaps has places and is copied. */
+/* Only what has no gaps has buffers and is copied. */
 static size_t bytes_of(const struct segmented_call *c, size_t k)
 {
     return elements_of(c, k) * (size_t) c->extent;
 }
 
-static unsigned char *place_of(const struct segmented_call *c, const struct direction *w, size_t k)
+static unsigned char *pinned_of(const struct segmented_call *c, const struct direction *w, size_t k)
 {
-    return w->room + k % PLACES * bytes_of(c, 0);
+    return w->room + k % BUFFERS * bytes_of(c, 0);
 }
 
 /* ---- copies; all negative on error ---- */
@@ -89,7 +89,7 @@ static int wait_for(struct gr_copy_stream *copy_stream, size_t k)
 {
     int rc;
 
-    while (0 == (rc = gr_gpu_stream_reached(copy_stream->stream, (uint32_t) (k % PLACES)))) {
+    while (0 == (rc = gr_gpu_stream_reached(copy_stream->stream, (uint32_t) (k % BUFFERS)))) {
         opal_progress();
     }
     return rc < 0 ? rc : 0;
@@ -101,23 +101,23 @@ static int put(struct gr_copy_stream *copy_stream, void *dst, const void *src, s
     const struct gr_gpu_run run = {.dst = dst, .src = src, .bytes = bytes};
     int rc = gr_gpu_stream_copy_runs(copy_stream->stream, &run, 1);
 
-    return 0 == rc ? gr_gpu_stream_mark(copy_stream->stream, (uint32_t) (k % PLACES)) : rc;
+    return 0 == rc ? gr_gpu_stream_mark(copy_stream->stream, (uint32_t) (k % BUFFERS)) : rc;
 }
 
-/* Begin to copy in segment k, to a place whose last segment was copied back. */
+/* Begin to copy in segment k, to a buffer whose last segment was copied back. */
 static int copy_in(struct segmented_call *c, struct direction *w, size_t k)
 {
-    int rc = w->writes && k >= PLACES ? wait_for(&w->out, k) : 0;
+    int rc = w->writes && k >= BUFFERS ? wait_for(&w->out, k) : 0;
 
-    return 0 == rc && w->reads
-               ? put(&w->in, place_of(c, w, k), w->user + w->lb + start_of(c, k), bytes_of(c, k), k)
-               : rc;
+    return 0 == rc && w->reads ? put(&w->in, pinned_of(c, w, k), w->user + w->lb + start_of(c, k),
+                                     bytes_of(c, k), k)
+                               : rc;
 }
 
 /* Begin to take segment k back. */
 static int copy_out(struct segmented_call *c, struct direction *w, size_t k)
 {
-    return w->writes ? put(&w->out, w->user + w->lb + start_of(c, k), place_of(c, w, k),
+    return w->writes ? put(&w->out, w->user + w->lb + start_of(c, k), pinned_of(c, w, k),
                            bytes_of(c, k), k)
                      : 0;
 }
@@ -148,7 +148,7 @@ static unsigned char *buffer_of(const struct segmented_call *c, const struct dir
     if (NULL == w->user) {
         return (unsigned char *) given;
     }
-    return NULL == w->room ? w->user + start_of(c, k) : place_of(c, w, k) - w->lb;
+    return NULL == w->room ? w->user + start_of(c, k) : pinned_of(c, w, k) - w->lb;
 }
 
 static int run(mca_coll_gpuring_module_t *module, struct segmented_call *c,
@@ -198,7 +198,7 @@ static bool prepare(struct segmented_call *c, struct direction *w, bool receive,
     w->lb = block.type->super.true_lb;
     w->reads = !receive || mca_coll_gpuring_reads_block(c->call, 0);
     w->writes = receive && mca_coll_gpuring_writes_block(c->call, 0, &block);
-    w->room = mca_coll_gpuring_pinned_reserve(room, PLACES * bytes_of(c, 0));
+    w->room = mca_coll_gpuring_pinned_reserve(room, BUFFERS * bytes_of(c, 0));
     if (w->reads) {
         w->in = mca_coll_gpuring_copy_stream_take(w->user + w->lb, NULL);
     }

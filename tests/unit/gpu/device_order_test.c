@@ -349,10 +349,10 @@ static void every_kernel_is_launched(void)
     struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu;
     struct gr_gpu_stream *stream;
-    struct gr_gpu_place places[BLOCKS] = {{.over = 1}, {.over = 1}, {.over = 1}};
+    struct gr_gpu_cursor cursors[BLOCKS] = {{.over = 1}, {.over = 1}, {.over = 1}};
     struct gr_gpu_report *reports;
     struct gr_gpu_args args;
-    gr_gpu_ptr place;
+    gr_gpu_ptr cursor;
     void *abort_word;
     int kernel, k;
 
@@ -363,11 +363,11 @@ static void every_kernel_is_launched(void)
     gpu = get_gpu(gpus, 0);
     stream = open_stream(gpu);
     reports = gr_gpu_host_alloc(gpu, BLOCKS * sizeof(*reports));
-    CHECK_INT(gr_gpu_alloc(gpu, sizeof(places), &place), 0);
-    CHECK_INT(gr_gpu_copy(gpu, (void *) (uintptr_t) place, places, sizeof(places)), 0);
+    CHECK_INT(gr_gpu_alloc(gpu, sizeof(cursors), &cursor), 0);
+    CHECK_INT(gr_gpu_copy(gpu, (void *) (uintptr_t) cursor, cursors, sizeof(cursors)), 0);
     memset(&args, 0, sizeof(args));
     args.sched[0].p = args.sched[1].p = 1;
-    args.place = place;
+    args.cursor = cursor;
     args.report = gr_cuda_ptr(reports);
     abort_word = gr_gpu_host_alloc(gpu, sizeof(uint64_t));
     args.abort = gr_cuda_ptr(abort_word);
@@ -386,7 +386,7 @@ static void every_kernel_is_launched(void)
     gr_gpu_stream_close(stream);
     gr_gpu_host_free(gpu, reports);
     gr_gpu_host_free(gpu, abort_word);
-    gr_gpu_free(gpu, place);
+    gr_gpu_free(gpu, cursor);
     gr_gpus_close(gpus);
 }
 

@@ -47,7 +47,7 @@ static inline struct gr_gpu_slab *lease_one(struct gr_gpu_pool *pool, enum gr_gp
 {
     struct gr_gpu_slab *slab = NULL;
 
-    CHECK_INT(gr_gpu_pool_lease(pool, where, bytes, 2 * GR_GPU_LINE, 1, &slab), 0);
+    CHECK_INT(gr_gpu_pool_lease(pool, where, bytes, 2 * GR_GPU_ALIGN, 1, &slab), 0);
     return slab;
 }
 

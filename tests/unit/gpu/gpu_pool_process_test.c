@@ -14,7 +14,7 @@
 
 #include <signal.h>
 
-enum { LINE = GR_GPU_LINE, SLAB_BYTES = 300000 };
+enum { LINE = GR_GPU_ALIGN, SLAB_BYTES = 300000 };
 
 static void export_to(const struct peer *p, const struct gr_gpu_pool *pool,
                       const struct gr_gpu_slab *slab)
@@ -79,7 +79,7 @@ static void export_slabs(struct side *s, const struct peer *p, enum gr_gpu_where
     int k, round;
 
     for (round = 0; round < ROUNDS; round++) {
-        CHECK_INT(gr_gpu_pool_lease(s->pool, where, SLAB_BYTES, 2 * GR_GPU_LINE, N, slabs), 0);
+        CHECK_INT(gr_gpu_pool_lease(s->pool, where, SLAB_BYTES, 2 * GR_GPU_ALIGN, N, slabs), 0);
         for (k = 0; k < N; k++) {
             fill(s->gpu, gr_gpu_slab_at(slabs[k]) + LINE, 1, SLAB_BYTES - LINE);
             export_to(p, s->pool, slabs[k]);

@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-enum { LINE = GR_GPU_LINE };
+enum { LINE = GR_GPU_ALIGN };
 
 /* ---- slabs ---- */
 
@@ -29,7 +29,7 @@ static void slabs_are_apart_and_begin_clean(void)
     for (round = 0; round < 2; round++) {
         for (k = 0; k < KINDS; k++) {
             CHECK_INT(
-                gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], GR_GPU_LINE, EACH, slabs[k]), 0);
+                gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], GR_GPU_ALIGN, EACH, slabs[k]), 0);
             for (j = 0; j < EACH; j++) {
                 gr_gpu_ptr at = gr_gpu_slab_at(slabs[k][j]);
 
@@ -73,21 +73,21 @@ static void a_lease_is_all_or_nothing(void)
     struct side s = open_side(0, 0, 4 * MIB);
     struct gr_gpu_slab *slabs[8];
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 0, slabs), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 0, slabs), 0);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 5, slabs),
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 5, slabs),
               GR_ERR_GPU_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, GR_GPU_LINE, 5, slabs),
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, GR_GPU_ALIGN, 5, slabs),
               GR_ERR_GPU_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 2, slabs + 3),
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 3, slabs), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 2, slabs + 3),
               GR_ERR_GPU_LIMIT);
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 3 * MIB);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, slabs + 3), 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, GR_GPU_LINE, 1, slabs + 4),
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 1, slabs + 3), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, GR_GPU_ALIGN, 1, slabs + 4),
               GR_ERR_GPU_LIMIT);
     gr_gpu_pool_release(s.pool, slabs[1], 0);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, slabs + 4), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 1, slabs + 4), 0);
     CHECK(slabs[4] == slabs[1]);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
     close_side(&s);
@@ -99,9 +99,9 @@ static void the_device_is_full(void)
     struct gr_gpu_slab *slabs[8];
     struct gr_pool_usage before;
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 4, slabs), 0);
     before = gr_pool_usage(s.host);
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 4, slabs + 4),
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 4, slabs + 4),
               GR_ERR_GPU_SPACE);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemAlloc"));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 4 * MIB);
@@ -117,8 +117,8 @@ static void there_are_no_doors(void)
     struct gr_gpu_pool *pool = gr_gpu_pool_open(s.gpu, few, 64 * MIB);
     struct gr_gpu_slab *slab;
 
-    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 1, &slab), GR_ERR_LIMIT);
-    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_HOST, MIB, GR_GPU_LINE, 1, &slab), GR_ERR_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 1, &slab), GR_ERR_LIMIT);
+    CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_HOST, MIB, GR_GPU_ALIGN, 1, &slab), GR_ERR_LIMIT);
     CHECK_INT(gr_gpu_pool_usage(pool).held, 0);
     gr_gpu_pool_close(pool);
     gr_pool_close(few);
@@ -143,12 +143,12 @@ static void cleaning_fails(void)
     struct gr_gpu_slab *slabs[3];
 
     s.gpus->cuda.cuMemsetD8Async = zeroing_fails;
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), GR_ERR_CUDA);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 3, slabs), GR_ERR_CUDA);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemsetD8Async: "));
     CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
     CHECK_INT(gr_pool_usage(s.host).leased, 0);
     s.gpus->cuda.cuMemsetD8Async = right;
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_LINE, 3, slabs), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 3, slabs), 0);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
     close_side(&s);
 }
@@ -250,7 +250,7 @@ static void *lease_in_a_thread(void *arg)
         struct gr_gpu_slab *slabs[2];
         enum gr_gpu_where where = k % 3 ? GR_ON_DEVICE : GR_ON_HOST;
 
-        CHECK_INT(gr_gpu_pool_lease(l->side->pool, where, 4096, 2 * GR_GPU_LINE, 2, slabs), 0);
+        CHECK_INT(gr_gpu_pool_lease(l->side->pool, where, 4096, 2 * GR_GPU_ALIGN, 2, slabs), 0);
         fill(l->side->gpu, gr_gpu_slab_at(slabs[1]), l->number, 4096);
         fill(l->side->gpu, gr_gpu_slab_at(slabs[0]), l->number, 4096);
         CHECK(holds(l->side->gpu, gr_gpu_slab_at(slabs[1]), l->number, 4096));
@@ -291,7 +291,7 @@ static void map_between_devices(int expected)
     struct gr_gpu_slab_handle handle;
     int k;
 
-    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB + LINE, GR_GPU_LINE, 3, slabs), 0);
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB + LINE, GR_GPU_ALIGN, 3, slabs), 0);
     for (k = 0; k < 3; k++) {
         handle = gr_gpu_pool_export(s.pool, slabs[k]);
         CHECK_INT(map(same, &handle).at, gr_gpu_slab_at(slabs[k]));

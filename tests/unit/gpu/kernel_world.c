@@ -59,7 +59,7 @@ static void rank_open(struct world *w, int rank)
     const struct kc_case *c = w->call->c;
     const struct kc_rank *from = &w->call->ranks[rank];
     struct device_rank *r = &w->ranks[rank];
-    struct gr_gpu_place places[GR_GPU_CHANNELS];
+    struct gr_gpu_cursor cursors[GR_GPU_CHANNELS];
     /* the orders, counts and displacements, one after the other */
     struct {
         size_t counts[KC_MAX_RANKS], displs[KC_MAX_RANKS];
@@ -71,7 +71,7 @@ static void rank_open(struct world *w, int rank)
     memcpy(arrays.counts, c->counts, sizeof(arrays.counts));
     memcpy(arrays.displs, c->displs, sizeof(arrays.displs));
     memcpy(arrays.order, w->call->order, sizeof(arrays.order));
-    memset(places, KW_POISON, sizeof(places)); /* the first launch reads none */
+    memset(cursors, KW_POISON, sizeof(cursors)); /* the first launch reads none */
     r->arrays = kw_put(&arrays, sizeof(arrays));
     r->image = kw_put(from->image.bytes, from->image.size);
     r->reports = kd_host_alloc(c->nchannels * sizeof(*r->reports));
@@ -98,7 +98,7 @@ static void rank_open(struct world *w, int rank)
         r->args.space[k] = r->image + from->image.space[k];
     }
     put_steps(w, rank, r);
-    r->args.place = kw_put(places, c->nchannels * sizeof(places[0]));
+    r->args.cursor = kw_put(cursors, c->nchannels * sizeof(cursors[0]));
     r->args.report = (gr_gpu_ptr) (uintptr_t) r->reports;
     r->args.abort = (gr_gpu_ptr) (uintptr_t) w->abort;
     r->args.protocol = c->protocol;
@@ -114,7 +114,7 @@ static void rank_close(struct device_rank *r)
     kd_stream_free(r->stream);
     kd_free(r->arrays);
     kd_free(r->image);
-    kd_free(r->args.place);
+    kd_free(r->args.cursor);
     kd_free(r->peers);
     if (0 != r->steps) {
         kd_free(r->steps);

@@ -221,24 +221,24 @@ __device__ static GP_INLINE void gr_post(struct gr_scheduler *s)
 /* Store the cursor for the next launch, and the report for the host. */
 __device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
 {
-    struct gr_gpu_place *place = (struct gr_gpu_place *) s->args->place + blockIdx.x;
+    struct gr_gpu_cursor *cursor = (struct gr_gpu_cursor *) s->args->cursor + blockIdx.x;
     struct gr_gpu_report *report = (struct gr_gpu_report *) s->args->report + blockIdx.x;
-    const struct gr_gpu_place *at = &s->block->walk.begin;
+    const struct gr_gpu_cursor *at = &s->block->walk.begin;
 
     __syncwarp(); /* the other threads' stores are visible before the report */
     if (0 != s->lane) {
         return;
     }
     if (GR_GPU_LEFT == s->state) {
-        gp_st(&place->slice, at->slice);
-        gp_st(&place->index, at->index);
-        gp_st(&place->run, at->run);
-        gp_st(&place->done, at->done);
+        gp_st(&cursor->slice, at->slice);
+        gp_st(&cursor->index, at->index);
+        gp_st(&cursor->run, at->run);
+        gp_st(&cursor->done, at->done);
         gp_st(&report->slice, at->slice);
         gp_st(&report->index, at->index);
     }
     if (GR_GPU_ABORTED != s->state) {
-        gp_st(&place->over, (uint32_t) (GR_GPU_DONE == s->state));
+        gp_st(&cursor->over, (uint32_t) (GR_GPU_DONE == s->state));
     }
     gp_st(&report->from, s->unready & ((1u << GR_FAN) - 1));
     gp_st(&report->to, s->unready >> GR_FAN);
@@ -247,19 +247,19 @@ __device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
 }
 
 /* The channel's cursor: the beginning, or where the last launch stopped. */
-__device__ static GP_INLINE struct gr_gpu_place gr_place_load(const struct gr_gpu_args *args)
+__device__ static GP_INLINE struct gr_gpu_cursor gr_cursor_load(const struct gr_gpu_args *args)
 {
-    const struct gr_gpu_place *place = (const struct gr_gpu_place *) args->place + blockIdx.x;
-    struct gr_gpu_place at;
+    const struct gr_gpu_cursor *cursor = (const struct gr_gpu_cursor *) args->cursor + blockIdx.x;
+    struct gr_gpu_cursor at;
 
     at.slice = at.index = at.run = at.over = 0;
     at.done = 0;
     if (!args->fresh) {
-        at.slice = gp_ld(&place->slice);
-        at.index = gp_ld(&place->index);
-        at.run = gp_ld(&place->run);
-        at.over = gp_ld(&place->over);
-        at.done = gp_ld(&place->done);
+        at.slice = gp_ld(&cursor->slice);
+        at.index = gp_ld(&cursor->index);
+        at.run = gp_ld(&cursor->run);
+        at.over = gp_ld(&cursor->over);
+        at.done = gp_ld(&cursor->done);
     }
     return at;
 }
@@ -291,7 +291,7 @@ __device__ static GP_INLINE void gr_scheduler_init(struct gr_scheduler *s,
         block->stop = 0;
         block->sched = args->sched[blockIdx.x % 2];
         block->sched.channel = (int) blockIdx.x;
-        gr_walk_begin(&block->walk, args, &block->sched, gr_place_load(args));
+        gr_walk_begin(&block->walk, args, &block->sched, gr_cursor_load(args));
         block->walk.at.over |= 0 != s->state;
     }
 }

@@ -28,8 +28,8 @@
 #endif
 
 struct gr_walk {
-    struct gr_gpu_place at;    /* of the next piece */
-    struct gr_gpu_place begin; /* where the slot of the last piece began */
+    struct gr_gpu_cursor at;    /* of the next piece */
+    struct gr_gpu_cursor begin; /* where the slot of the last piece began */
     struct gr_step step;       /* the last piece's */
     uint32_t len;              /* steps of the schedule */
     uint32_t fetched;          /* step is number at.index */
@@ -69,9 +69,10 @@ __device__ static GP_INLINE void gr_step_read(const struct gr_gpu_args *args, ui
     }
 }
 
-/* Begin at a place, which must be one where a slot begins. */
+/* Begin at a cursor, which must be where a slot begins. */
 __device__ static GP_INLINE void gr_walk_begin(struct gr_walk *w, const struct gr_gpu_args *args,
-                                               const struct gr_sched *sched, struct gr_gpu_place at)
+                                               const struct gr_sched *sched,
+                                               struct gr_gpu_cursor at)
 {
     w->at = at;
     w->len = 0 != args->steps ? args->nsteps : GR_KERNEL_LEN(sched);
