@@ -288,6 +288,118 @@ static bool test_freed_types(MPI_Comm comm)
     return ok;
 }
 
+/* ---- types that are freed, and whose memory other types get ---- */
+
+#define REUSES 16 /* types that are made once one was freed */
+#define PLACES 3  /* integers of a type */
+#define SPREAD 8  /* integers of its extent */
+#define UNTOUCHED -7
+
+static const int freed_places[PLACES] = {0, 3, 5};
+static const int other_places[][PLACES] = {{1, 2, 4}, {2, 6, 7}, {1, 4, 6}, {4, 6, 7}};
+
+/* A type of some of SPREAD integers. */
+static MPI_Datatype spread_type(const int places[PLACES])
+{
+    MPI_Datatype packed, type;
+
+    MPI_Type_create_indexed_block(PLACES, 1, places, MPI_INT32_T, &packed);
+    MPI_Type_create_resized(packed, 0, SPREAD * sizeof(int32_t), &type);
+    MPI_Type_commit(&type);
+    MPI_Type_free(&packed);
+    return type;
+}
+
+/* Integer k of a rank's contribution in a round. */
+static int32_t spread_value(int rank, int round, size_t k)
+{
+    return (int32_t) (1000003 * (rank + 1) + 1009 * round + (int) k);
+}
+
+static bool is_place(size_t k)
+{
+    for (int i = 0; i < PLACES; i++) {
+        if (freed_places[i] == (int) (k % SPREAD)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill_spread(int32_t *at, size_t n, int rank, int round)
+{
+    for (size_t k = 0; k < n; k++) {
+        at[k] = rank < 0 ? UNTOUCHED : spread_value(rank, round, k);
+    }
+}
+
+/* Whether the places of the type hold the rank's values, and what lies between them is as it was. */
+static bool check_spread(const int32_t *at, size_t n, int rank, int round)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (at[k] != (is_place(k) ? spread_value(rank, round, k) : UNTOUCHED)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A Bcast and an Allgather of count elements, whose types are freed and made again as others. */
+static bool reuse_types(MPI_Comm comm, int count)
+{
+    MPI_Datatype freed[3], others[REUSES];
+    MPI_Request requests[2];
+    size_t n = (size_t) count * SPREAD;
+    int size, rank;
+    int32_t *one, *in, *all;
+    bool ok = true;
+
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(comm, &rank);
+    one = malloc(n * sizeof *one);
+    in = malloc(n * sizeof *in);
+    all = malloc(n * (size_t) size * sizeof *all);
+    for (int i = 0; i < 3; i++) {
+        freed[i] = spread_type(freed_places);
+    }
+    FORM_INIT(Bcast, one, count, freed[0], 0, comm, MPI_INFO_NULL, &requests[0]);
+    FORM_INIT(Allgather, in, count, freed[1], all, count, freed[2], comm, MPI_INFO_NULL,
+              &requests[1]);
+    for (int i = 0; i < 3; i++) {
+        MPI_Type_free(&freed[i]);
+    }
+    for (int i = 0; i < REUSES; i++) {
+        others[i] = spread_type(other_places[i % 4]);
+    }
+    for (int round = 0; round < 3; round++) {
+        fill_spread(one, n, 0 == rank ? 0 : -1, round);
+        fill_spread(in, n, rank, round);
+        fill_spread(all, n * (size_t) size, -1, round);
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        ok = (0 == rank || check_spread(one, n, 0, round)) && ok;
+        for (int r = 0; r < size; r++) {
+            ok = check_spread(all + (size_t) r * n, n, r, round) && ok;
+        }
+    }
+    for (int i = 0; i < REUSES; i++) {
+        MPI_Type_free(&others[i]);
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    free(one);
+    free(in);
+    free(all);
+    return ok;
+}
+
+static bool test_reused_types(MPI_Comm comm)
+{
+    bool small = reuse_types(comm, 2);
+
+    return reuse_types(comm, 2000) && small;
+}
+
 /* Inactive requests that outlive the program's handle of their communicator. */
 static bool test_outlive(MPI_Comm unused)
 {
@@ -355,6 +467,7 @@ static const struct {
     {"blocking and nonblocking calls while active", test_mixed, false},
     {"freed, used or not", test_freed, false},
     {"their types freed", test_freed_types, true},
+    {"their types freed, and others made", test_reused_types, true},
     {"freed after their communicator", test_outlive, false},
     {"many on one communicator", test_hundreds, false},
     {"several communicators", test_comms, false},
