@@ -44,10 +44,14 @@ static struct gr_mailbox *early_box(struct gr_op_queue *queue, const struct gr_o
     return &gr_team_boards(queue->team, op->early.way)->box;
 }
 
-/* Try to post an early message. False: it has to be tried again. */
+/*
+ * Try to post an early message. False: it has to be tried again. Nothing is posted on a
+ * communicator that has failed: an earlier op may have ended without its post.
+ */
 static bool try_post(struct gr_op_queue *queue, const struct gr_op *op)
 {
-    return GR_LINKS_THERE == gr_team_links(queue->team, op->early.way, 0) &&
+    return 0 == queue->comm->failed &&
+           GR_LINKS_THERE == gr_team_links(queue->team, op->early.way, 0) &&
            gr_mail_post(early_box(queue, op), op->early.mail);
 }
 

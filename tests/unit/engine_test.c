@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine without MPI: ranks as threads (rank_runtime.h) make calls as mpi/dispatch.c does, and
- * each output is compared bit for bit. Elements are integers, and doubles whose sums are exact, so
- * that no order of reduction changes a bit.
+ * The engine without MPI: ranks as threads make blocking and nonblocking calls, some of which fail
+ * (engine_calls.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,323 +9,23 @@
 
 #include <cmocka.h>
 
+#include "engine_calls.h"
 #include "rank_runtime.h"
 
-#include "engine/choose.h"
-#include "engine/comm_queues.h"
 #include "engine/failure.h"
-#include "engine/op.h"
-#include "engine/op_hooks.h"
 #include "engine/op_queue.h"
-#include "engine/runtime.h"
-#include "engine/submit.h"
 
+#include "base/cma.h"
 #include "base/errors.h"
-#include "exec/mail.h"
-#include "exec/plan.h"
-#include "exec/reduce.h"
 #include "sched/sched.h"
 
+#include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* ---- the owner of an op ---- */
-
-struct call {
-    struct gr_op op; /* first: the engine hands it to the hooks */
-    enum gr_type type;
-    unsigned char *in, *out, *tmp; /* owned */
-    size_t in_bytes, out_bytes;
-    bool complete; /* nonblocking: the request is */
-};
-
-static int prepare(struct gr_op *op, struct gr_gpu *gpu)
-{
-    struct call *call = (struct call *) op;
-    struct gr_data *data = &op->data;
-    size_t bytes = 0;
-
-    assert_null(gpu);
-    if (op->choice.way < GR_NALGOS) {
-        data->spec.algo = (enum gr_algo) op->choice.way;
-        bytes = gr_plan_scratch(&data->spec, op->comm->size);
-    }
-    free(call->tmp);
-    call->tmp = bytes > 0 ? malloc(bytes) : NULL;
-    data->tmp = call->tmp;
-    data->in = GR_COLL_BCAST == data->spec.coll ? call->out : call->in;
-    data->out = call->out;
-    data->reducer.elem_bytes = data->spec.elem_bytes;
-    data->reducer.fused = gr_reduce_find(call->type, GR_OP_SUM);
-    return 0;
-}
-
-static const struct gr_executor *replace_host(const struct gr_op *op)
-{
-    (void) op;
-    return NULL;
-}
-
-static int unpack(struct gr_op *op)
-{
-    (void) op;
-    return 0;
-}
-
-static int release(struct gr_op *op, int rc)
-{
-    (void) op;
-    return rc;
-}
-
-static void complete(struct gr_op *op)
-{
-    ((struct call *) op)->complete = true;
-}
-
-static const struct gr_op_hooks hooks = {
-    .prepare = prepare,
-    .replace_host = replace_host,
-    .unpack = unpack,
-    .release = release,
-    .complete = complete,
-};
-
-/* ---- calls ---- */
-
-/* What is called: the same on all ranks. */
-struct what {
-    enum gr_call_id id;
-    enum gr_type type;
-    size_t count; /* elements of the vector, or of a block */
-    int root;
-    unsigned salt; /* of the values */
-};
-
-static size_t elem_bytes(enum gr_type type)
-{
-    return GR_TYPE_F64 == type ? sizeof(double) : sizeof(int32_t);
-}
-
-/* Element k of the input of a rank; small, so that sums of doubles are exact. */
-static int value(const struct what *what, int rank, size_t k)
-{
-    return (int) ((k * 2654435761u + (unsigned) rank * 40503u + what->salt * 97u) % 20011u) - 10005;
-}
-
-static void store(enum gr_type type, unsigned char *at, size_t k, int64_t v)
-{
-    double d = (double) v;
-    int32_t i = (int32_t) v;
-
-    memcpy(at + k * elem_bytes(type), GR_TYPE_F64 == type ? (void *) &d : (void *) &i,
-           elem_bytes(type));
-}
-
-/* Element k of the sum of all ranks' inputs. */
-static int64_t sum(const struct what *what, int n, size_t k)
-{
-    int64_t s = 0;
-    int r;
-
-    for (r = 0; r < n; r++) {
-        s += value(what, r, k);
-    }
-    return s;
-}
-
-/* Elements of a rank's input and output. */
-static size_t in_count(const struct what *what, int n)
-{
-    bool blocks = GR_CALL_REDUCE_SCATTER_BLOCK == what->id || GR_CALL_ALLTOALL == what->id;
-
-    return what->count * (blocks ? (size_t) n : 1);
-}
-
-static size_t out_count(const struct what *what, int n)
-{
-    bool blocks = GR_CALL_ALLGATHER == what->id || GR_CALL_ALLTOALL == what->id;
-
-    return what->count * (blocks ? (size_t) n : 1);
-}
-
-/* Element k of what the call leaves in the output of a rank. */
-static int64_t wanted(const struct what *what, int n, int rank, size_t k)
-{
-    size_t count = what->count;
-
-    switch (what->id) {
-    case GR_CALL_ALLREDUCE:
-        return sum(what, n, k);
-    case GR_CALL_REDUCE:
-        return rank == what->root ? sum(what, n, k) : -1;
-    case GR_CALL_BCAST:
-        return value(what, what->root, k);
-    case GR_CALL_ALLGATHER:
-        return value(what, (int) (k / count), k % count);
-    case GR_CALL_REDUCE_SCATTER_BLOCK:
-        return sum(what, n, (size_t) rank * count + k);
-    default: /* alltoall: block r of the output is block `rank` of rank r's input */
-        return value(what, (int) (k / count), (size_t) rank * count + k % count);
-    }
-}
-
-static struct call *call_new(bool nonblocking)
-{
-    struct call *call = calloc(1, sizeof(*call));
-
-    if (NULL == call) {
-        abort();
-    }
-    call->op.hooks = &hooks;
-    call->op.nonblocking = nonblocking;
-    return call;
-}
-
-static void call_free(struct call *call)
-{
-    mca_coll_gpuring_op_free(&call->op);
-    free(call->in);
-    free(call->out);
-    free(call->tmp);
-    free(call);
-}
-
-/* Set the call's buffers; an output holds -1 where nothing is written. */
-static void fill(struct call *call, const struct what *what, int n, int rank)
-{
-    size_t nin = in_count(what, n), nout = out_count(what, n), k;
-
-    free(call->in);
-    free(call->out);
-    call->type = what->type;
-    call->in_bytes = nin * elem_bytes(what->type);
-    call->out_bytes = nout * elem_bytes(what->type);
-    call->in = malloc(call->in_bytes);
-    call->out = malloc(call->out_bytes);
-    for (k = 0; k < nin; k++) {
-        store(what->type, call->in, k, value(what, rank, k));
-    }
-    for (k = 0; k < nout; k++) {
-        store(what->type, call->out, k,
-              GR_CALL_BCAST == what->id && rank == what->root ? value(what, rank, k) : -1);
-    }
-}
-
-/* Tell the engine what is called, and let it choose. 0, or GR_ERR_... */
-static int describe(struct rr_rank *rank, struct gr_op_queue *queue, struct call *call,
-                    const struct what *what)
-{
-    struct gr_op *op = &call->op;
-    struct gr_plan_spec *r = &op->data.spec;
-    size_t n = (size_t) rank->world->n, total, largest;
-
-    mca_coll_gpuring_op_reset(op, &rank->comm, queue);
-    fill(call, what, (int) n, rank->rank);
-    memset(&op->data, 0, sizeof(op->data));
-    op->id = what->id;
-    op->root = what->root;
-    op->buffers[0] = call->in;
-    op->buffers[1] = call->out;
-    r->coll = gr_calls[what->id].coll;
-    r->root = what->root;
-    r->elem_bytes = elem_bytes(what->type);
-    if (GR_COLL_ALLREDUCE == r->coll || GR_COLL_BCAST == r->coll || GR_COLL_REDUCE == r->coll) {
-        r->total = total = largest = what->count;
-    } else {
-        r->block = largest = what->count;
-        total = n * what->count;
-    }
-    op->data.bytes = total * r->elem_bytes;
-    op->data.post_bytes = gr_mail_bytes(r->coll, op->data.bytes, largest * r->elem_bytes);
-    return mca_coll_gpuring_op_decide(queue, op, GR_AGREEMENT_FIRST, false);
-}
-
-static void check_output(const struct rr_rank *rank, const struct call *call,
-                         const struct what *what)
-{
-    size_t nout = out_count(what, rank->world->n), k;
-    unsigned char want[sizeof(double)];
-
-    for (k = 0; k < nout; k++) {
-        store(what->type, want, 0, wanted(what, rank->world->n, rank->rank, k));
-        if (0 != memcmp(want, call->out + k * elem_bytes(what->type), elem_bytes(what->type))) {
-            print_error("%s of %zu elements, way %s, rank %d of %d: element %zu is wrong\n",
-                        gr_calls[what->id].name, what->count, gr_way_name(call->op.choice.way),
-                        rank->rank, rank->world->n, k);
-            abort();
-        }
-    }
-}
-
-static struct gr_op_queue *queue_of(struct rr_rank *rank, enum gr_call_order order)
-{
-    struct gr_op_queue *queue = mca_coll_gpuring_queue_of(&rank->comm, order);
-
-    if (NULL == queue) {
-        abort();
-    }
-    return queue;
-}
-
-/* A blocking call; returns its result. */
-static int do_blocking(struct rr_rank *rank, struct call *call, const struct what *what)
-{
-    struct gr_op_queue *queue = queue_of(rank, GR_ORDER_BLOCKING);
-    int rc = describe(rank, queue, call, what);
-
-    rc = 0 == rc ? mca_coll_gpuring_op_prepare(queue, &call->op) : rc;
-    return 0 == rc ? mca_coll_gpuring_queue_do(queue, &call->op) : rc;
-}
-
-static void start(struct rr_rank *rank, struct call *call, const struct what *what)
-{
-    struct gr_op_queue *queue = queue_of(rank, GR_ORDER_NONBLOCKING);
-    struct gr_op *op = &call->op;
-
-    call->complete = false;
-    if (0 != describe(rank, queue, call, what) || 0 != mca_coll_gpuring_op_prepare(queue, op)) {
-        abort();
-    }
-    mca_coll_gpuring_queue_start(&op, 1);
-}
-
-/* Wait for a nonblocking call; returns its result. */
-static int finish(struct call *call)
-{
-    while (!call->complete) {
-        gr_runtime_progress();
-    }
-    return call->op.rc;
-}
-
-/* ---- cases ---- */
-
-static const enum gr_call_id collectives[] = {
-    GR_CALL_ALLREDUCE, GR_CALL_ALLGATHER, GR_CALL_REDUCE_SCATTER_BLOCK,
-    GR_CALL_BCAST,     GR_CALL_REDUCE,    GR_CALL_ALLTOALL,
-};
-#define NCOLLECTIVES (sizeof(collectives) / sizeof(collectives[0]))
-
-static const size_t counts[] = {1, 3, 100, 1000, 20000};
-#define NCOUNTS (sizeof(counts) / sizeof(counts[0]))
-
-/* Case k of a run: all ranks count alike. */
-static struct what case_of(size_t k, int n)
-{
-    struct what what = {
-        .id = collectives[k % NCOLLECTIVES],
-        .count = counts[k / NCOLLECTIVES % NCOUNTS],
-        .type = 0 == k % 4 ? GR_TYPE_F64 : GR_TYPE_I32,
-        .salt = (unsigned) k,
-    };
-
-    what.root = gr_calls[what.id].has_root ? (int) (k % (size_t) n) : 0;
-    return what;
-}
-#define NCASES (2 * NCOLLECTIVES * NCOUNTS)
+/* ---- blocking calls ---- */
 
 static void run_blocking(struct rr_rank *rank)
 {
@@ -336,25 +35,9 @@ static void run_blocking(struct rr_rank *rank)
     for (k = 0; k < NCASES; k++) {
         struct what what = case_of(k, rank->world->n);
 
-        if (0 != do_blocking(rank, call, &what)) {
-            abort();
-        }
-        check_output(rank, call, &what);
+        call_do_right(rank, call, &what);
     }
     call_free(call);
-}
-
-/* A world whose calls all succeeded, and were counted. */
-static void run_world(int n, void (*function)(struct rr_rank *rank), int calls)
-{
-    struct rr_world *world = rr_world_new(n, (size_t) 64 << 20);
-
-    assert_non_null(world);
-    rr_run(world, function);
-    assert_int_equal(world->calls, n * calls);
-    assert_int_equal(world->warnings, 0);
-    assert_int_equal(world->fallbacks, 0);
-    rr_world_free(world);
 }
 
 static void blocking_calls(void **state)
@@ -378,13 +61,10 @@ static void run_forced(struct rr_rank *rank)
 
     rank->comm.params.value[GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE] = forced;
     for (k = 0; k < NCOUNTS; k++) {
-        what.count = counts[k];
+        what.count = case_counts[k];
         what.salt = (unsigned) k;
-        if (0 != do_blocking(rank, call, &what)) {
-            abort();
-        }
-        check_output(rank, call, &what);
-        if (counts[k] >= 1000 && forced != call->op.choice.way) {
+        call_do_right(rank, call, &what);
+        if (what.count >= 1000 && forced != call->way) {
             abort();
         }
     }
@@ -417,7 +97,6 @@ static void run_pending(struct rr_rank *rank)
 {
     int n = rank->world->n;
     struct call *calls[PENDING], *between = call_new(false);
-    struct what asked[PENDING], what;
     size_t k, round;
 
     for (k = 0; k < PENDING; k++) {
@@ -425,22 +104,17 @@ static void run_pending(struct rr_rank *rank)
     }
     for (round = 0; round < ROUNDS; round++) {
         for (k = 0; k < PENDING; k++) {
-            asked[k] = case_of(round * 7 + k * 11, n);
-            start(rank, calls[k], &asked[k]);
+            struct what what = case_of(round * 7 + k * 11, n);
+
+            call_start(rank, calls[k], &what);
             /* blocking calls come at another moment on each rank: the orders are apart */
             if (k == (round + (size_t) rank->rank) % PENDING) {
                 what = case_of(round * 5, n);
-                if (0 != do_blocking(rank, between, &what)) {
-                    abort();
-                }
-                check_output(rank, between, &what);
+                call_do_right(rank, between, &what);
             }
         }
         for (k = PENDING; k > 0; k--) {
-            if (0 != finish(calls[k - 1])) {
-                abort();
-            }
-            check_output(rank, calls[k - 1], &asked[k - 1]);
+            call_finish_right(rank, calls[k - 1]);
         }
     }
     for (k = 0; k < PENDING; k++) {
@@ -470,16 +144,13 @@ static void run_refused(struct rr_rank *rank)
         struct what what = case_of(k, rank->world->n);
 
         /* on all ranks, and again at the next call */
-        if (GR_ERR_FALLBACK != do_blocking(rank, call, &what) ||
-            GR_FALLBACK_SETUP != call->op.fallback) {
+        if (GR_ERR_FALLBACK != call_do(rank, call, &what) ||
+            GR_FALLBACK_SETUP != call->op->fallback) {
             abort();
         }
         /* a nonblocking call is completed, by messages */
-        start(rank, pending, &what);
-        if (0 != finish(pending)) {
-            abort();
-        }
-        check_output(rank, pending, &what);
+        call_start(rank, pending, &what);
+        call_finish_right(rank, pending);
     }
     call_free(call);
     call_free(pending);
@@ -513,7 +184,7 @@ static void run_broken(struct rr_rank *rank)
     struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_I32, .count = 1000};
     struct call *call = call_new(false);
 
-    if (GR_ERR_FAILED != do_blocking(rank, call, &what)) {
+    if (GR_ERR_FAILED != call_do(rank, call, &what)) {
         abort();
     }
     /* the communicator has failed for good, on all ranks */
@@ -540,12 +211,123 @@ static void broken_setup(void **state)
     }
 }
 
+/* ---- single copy: ranks read each other's memory ---- */
+
+/* A world whose ranks may fetch messages; they are threads of this process. */
+static struct rr_world *fetching_world(int n)
+{
+    struct rr_world *world = rr_world_new(n, (size_t) 64 << 20);
+    int r, k;
+
+    assert_non_null(world);
+    for (r = 0; r < n; r++) {
+        struct gr_comm *comm = &world->ranks[r].comm;
+
+        comm->direct = true;
+        comm->params.value[GR_PARAM_SINGLE_COPY] = 1;
+        for (k = 0; k < n; k++) {
+            comm->pids[k] = (int32_t) getpid();
+        }
+    }
+    return world;
+}
+
+static void skip_without_reading(void)
+{
+    struct gr_probe probe = gr_probe_make();
+
+    if (!gr_probe_test(&probe)) {
+        skip();
+    }
+}
+
+static void single_copy(void **state)
+{
+    struct rr_world *world;
+
+    (void) state;
+    skip_without_reading();
+    world = fetching_world(4);
+    rr_run(world, run_blocking);
+    rr_run(world, run_pending);
+    assert_int_equal(world->calls, 4 * (NCASES + ROUNDS * (PENDING + 1)));
+    assert_int_equal(world->warnings, 0);
+    rr_world_free(world);
+}
+
+/*
+ * An Allgather of three ranks, each of which sends its block to both others, and then takes that of
+ * the rank before it, and of the one before that. SLOW starts, and sends. FAILING takes its block,
+ * but cannot read that of THIRD, and returns: its application uses the buffer again. SLOW takes
+ * the others' blocks only then. It must not take what lies in that buffer now.
+ */
+enum { FAILING, THIRD, SLOW, NWITHDRAW };
+static atomic_bool slow_started, failing_returned;
+
+static void await(atomic_bool *flag)
+{
+    while (!*flag) {
+        sched_yield();
+    }
+}
+
+static void run_withdrawn(struct rr_rank *rank)
+{
+    struct what what = {.id = GR_CALL_ALLGATHER, .type = GR_TYPE_I32, .count = 4000};
+    struct call *call = call_new(true);
+
+    rank->comm.params.value[GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER] = GR_ALGO_FLAT;
+    call_start(rank, call, &what); /* makes the links */
+    call_finish_right(rank, call);
+    what.salt = 1;
+    if (FAILING == rank->rank) {
+        rank->comm.pids[THIRD] = INT32_MAX; /* there is no such process */
+        call_start(rank, call, &what);
+        if (GR_ERR_FAILED != call_finish(call)) {
+            abort();
+        }
+        memset(call->in, 0x55, call->in_bytes);
+        failing_returned = true;
+    } else if (THIRD == rank->rank) {
+        await(&slow_started);
+        call_start(rank, call, &what);
+        if (GR_ERR_FAILED != call_finish(call)) {
+            abort();
+        }
+    } else {
+        call_start(rank, call, &what);
+        slow_started = true;
+        await(&failing_returned);
+        /* not by gr_runtime_progress(), which would hear of the failure first */
+        while (!call->complete) {
+            (void) mca_coll_gpuring_queues_drive(&rank->process, true);
+        }
+        if (GR_ERR_FAILED != call->rc) {
+            abort();
+        }
+    }
+    call_free(call);
+}
+
+static void withdrawn_messages(void **state)
+{
+    struct rr_world *world;
+
+    (void) state;
+    skip_without_reading();
+    world = fetching_world(NWITHDRAW);
+    rr_run(world, run_withdrawn);
+    assert_int_equal(world->calls, NWITHDRAW);
+    rr_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocking_calls),    cmocka_unit_test(forced_algorithms),
-        cmocka_unit_test(nonblocking_calls), cmocka_unit_test(refused_links),
-        cmocka_unit_test(broken_setup),
+        cmocka_unit_test(blocking_calls),     cmocka_unit_test(forced_algorithms),
+        cmocka_unit_test(nonblocking_calls),  cmocka_unit_test(refused_links),
+        cmocka_unit_test(broken_setup),       cmocka_unit_test(single_copy),
+        cmocka_unit_test(withdrawn_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A queue of ops on ranks as threads: small calls post before their turn, as far as the boards have
+ * room, and no op is touched after its end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "engine_calls.h"
+#include "rank_runtime.h"
+
+#include "engine/comm_queues.h"
+#include "engine/failure.h"
+#include "engine/op_queue.h"
+
+#include "base/errors.h"
+#include "exec/mail.h"
+#include "link/board.h"
+#include "link/team.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Rank 0 starts its calls before all others. */
+#define SMALL (3 * GR_SETS) /* its small calls: more than the boards have sets */
+#define LARGE 2             /* large ones; the small ones are behind the first and the second */
+#define CALLS (LARGE + SMALL)
+
+static atomic_int started; /* ranks that have started their calls */
+
+/* Call k of the row: all ranks count alike. */
+static struct what call_at(size_t k, unsigned salt)
+{
+    bool large = 0 == k || CALLS / 2 == k;
+
+    return (struct what) {
+        .id = large ? GR_CALL_ALLREDUCE : GR_CALL_ALLGATHER,
+        .type = GR_TYPE_I32,
+        .count = large ? 20000 : 1 + k % 5,
+        .salt = salt + (unsigned) k,
+    };
+}
+
+static struct gr_mailbox *mailbox_of(struct rr_rank *rank)
+{
+    return &mca_coll_gpuring_queue_of(&rank->comm, GR_ORDER_NONBLOCKING)->team->mail.box;
+}
+
+/* Make the links of both kinds, so that the calls after these need no set-up. */
+static void make_links(struct rr_rank *rank, struct call *call)
+{
+    size_t k;
+
+    for (k = 0; k < 2; k++) {
+        struct what what = call_at(k, 1000);
+
+        call_start(rank, call, &what);
+        call_finish_right(rank, call);
+    }
+}
+
+static void start_all(struct rr_rank *rank, struct call *calls[CALLS])
+{
+    size_t k;
+
+    for (k = 0; k < CALLS; k++) {
+        struct what what = call_at(k, 0);
+
+        call_start(rank, calls[k], &what);
+    }
+}
+
+static void make_calls(struct call *calls[CALLS])
+{
+    size_t k;
+
+    for (k = 0; k < CALLS; k++) {
+        calls[k] = call_new(true);
+    }
+}
+
+static void free_calls(struct call *calls[CALLS])
+{
+    size_t k;
+
+    for (k = 0; k < CALLS; k++) {
+        call_free(calls[k]);
+    }
+}
+
+/* ---- posts run ahead ---- */
+
+static void run_ahead(struct rr_rank *rank)
+{
+    struct call *calls[CALLS];
+    uint64_t before;
+    size_t k;
+
+    make_calls(calls);
+    make_links(rank, calls[0]);
+    before = mailbox_of(rank)->posted;
+    while (0 != rank->rank && 0 == started) {
+        sched_yield();
+    }
+    start_all(rank, calls);
+    if (0 == rank->rank) {
+        /*
+         * The first call waits for the other ranks. The small ones behind it have posted; how many
+         * sets are free depends on when the others have last told what they took.
+         */
+        uint64_t ahead = mailbox_of(rank)->posted - before;
+
+        if (calls[0]->complete || ahead < GR_SETS / 2 || ahead > GR_SETS) {
+            print_error("%d small calls have posted\n", (int) ahead);
+            abort();
+        }
+    }
+    started++;
+    for (k = CALLS; k > 0; k--) {
+        call_finish_right(rank, calls[k - 1]);
+    }
+    free_calls(calls);
+}
+
+static void posts_run_ahead(void **state)
+{
+    int n;
+
+    (void) state;
+    for (n = 2; n <= 4; n++) {
+        started = 0;
+        run_world(n, run_ahead, CALLS + 2);
+    }
+}
+
+/* ---- a communicator that fails while calls are queued ---- */
+
+static void run_failing(struct rr_rank *rank)
+{
+    struct call *calls[CALLS];
+    size_t k;
+
+    make_calls(calls);
+    make_links(rank, calls[0]);
+    /* the last rank never comes, so no call is done, and not all have posted */
+    if (rank->world->n - 1 == rank->rank) {
+        while (started < rank->rank) {
+            sched_yield();
+        }
+        (void) mca_coll_gpuring_fail_here(&rank->comm, GR_ERR_FAILED, "as the test asks");
+    } else {
+        start_all(rank, calls);
+        started++;
+        for (k = 0; k < CALLS; k++) {
+            if (GR_ERR_FAILED != call_finish(calls[k])) {
+                abort();
+            }
+        }
+    }
+    free_calls(calls);
+}
+
+static void failed_communicator(void **state)
+{
+    int n;
+
+    (void) state;
+    for (n = 2; n <= 4; n++) {
+        struct rr_world *world = rr_world_new(n, (size_t) 64 << 20);
+
+        assert_non_null(world);
+        started = 0;
+        rr_run(world, run_failing);
+        assert_int_equal(world->calls, 2 * n);
+        assert_int_equal(world->warnings, n); /* each rank says so once */
+        rr_world_free(world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(posts_run_ahead),
+        cmocka_unit_test(failed_communicator),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
