@@ -87,6 +87,19 @@ static double check_call(const struct bench *b, struct call *call, const struct 
     return collect_sum((double) moves_check(buffers, shape, &rule));
 }
 
+/* What the options ask for. Inside a node the limit is that of the size, if it was measured. */
+static double ideal_of(const struct options *o, const struct links *l, enum ideal_kind kind,
+                       size_t bytes)
+{
+    if (o->published) {
+        return ideal_published(&l->layout, l->B.GBs, l->I.GBs);
+    }
+    if (1 == l->layout.nodes && !isnan(l->rates.exchange_us)) {
+        return ideal_limit(kind, l->layout.ranks, &l->rates, bytes);
+    }
+    return ideal_bound(kind, &l->layout, l->B.GBs, l->I.GBs);
+}
+
 static void fill_result(const struct bench *b, const struct collective *c, const struct timing *t,
                         struct result *r)
 {
@@ -100,8 +113,7 @@ static void fill_result(const struct bench *b, const struct collective *c, const
     r->cycle_us = t->cycle;
     r->algbw = (double) r->bytes / t->avg * 1e-3;
     r->busbw = ideal_busbw(c->kind, r->bytes, t->avg * 1e-6, b->s.ranks);
-    r->ideal = b->s.options.published ? ideal_published(&l->layout, l->B.GBs, l->I.GBs)
-                                      : ideal_bound(c->kind, &l->layout, l->B.GBs, l->I.GBs);
+    r->ideal = ideal_of(&b->s.options, l, c->kind, r->bytes);
     r->efficiency = r->busbw / r->ideal;
     r->algorithm = t->algorithm;
 }

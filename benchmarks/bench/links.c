@@ -5,14 +5,24 @@
 #include "common/device.h"
 #include "common/fit.h"
 
+#include <limits.h>
 #include <math.h>
 #include <mpi.h>
+#include <sched.h>
+#include <stdalign.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Few, for slow networks. */
 enum { COPY_BYTES = 32 << 20, COPIES = 11, SEND_BYTES = 4 << 20, SENDS = 8, SEND_ROUNDS = 7 };
+enum { FEW_BYTES = 64 << 10, SHORT_COPIES = 50 }; /* a clock is too coarse for one short copy */
+enum { EXCHANGES = 100, EXCHANGE_BATCHES = 40 };
+#define EXCHANGE_SECONDS 0.02
+/* of the shared window: data, and the lines of an exchange, aligned */
+enum { WINDOW_BYTES = COPY_BYTES + 1024 };
 enum { DEVICE_BATCH = 4, DEVICE_BATCHES = 5 };
 
 /* From sizes inside a core's cache to sizes beyond: a bound must hold for messages of any size. */
@@ -66,30 +76,110 @@ static double best_copy(char *target, char *data)
 }
 
 /*
- * Bandwidth of copies into the peer's part of a shared window; NAN where there is no room for one.
- * The target's pages are its own: it touches them first. Stores need no epoch to be timed.
+ * The best rates of copies from the peer's memory, by size. The peer does not write it in between,
+ * as no benchmark does: the best that a cache can give is a limit, too.
  */
-static double copy_bandwidth(MPI_Comm pair)
+static void best_reads(const char *from, char *data, struct ideal_rates *rates)
 {
-    double best = NAN;
+    double start, GBs;
+
+    for (int k = 0; k < IDEAL_SIZES; k++) {
+        int often = ideal_sizes[k] < FEW_BYTES ? SHORT_COPIES : 1;
+
+        for (int i = 0; i < COPIES; i++) {
+            start = MPI_Wtime();
+            for (int n = 0; n < often; n++) {
+                memcpy(data, from, ideal_sizes[k]);
+                atomic_signal_fence(memory_order_seq_cst); /* all copies are made */
+            }
+            GBs = (double) ideal_sizes[k] * often / (MPI_Wtime() - start) * 1e-9;
+            rates->GBs[k] = 0 == i || GBs > rates->GBs[k] ? GBs : rates->GBs[k];
+        }
+    }
+}
+
+/* A cache line for each of two ranks; each counts up its own. */
+struct lines {
+    struct {
+        alignas(128) atomic_ulong count;
+    } of[2];
+};
+
+static unsigned long await(const atomic_ulong *count, unsigned long value)
+{
+    unsigned long seen;
+    int polls = 0;
+
+    while ((seen = atomic_load_explicit(count, memory_order_acquire)) < value) {
+        if (0 == ++polls % 1000) {
+            sched_yield(); /* the other one may wait for this core */
+        }
+    }
+    return seen;
+}
+
+/* The least time of an exchange of lines, on rank 0. It ends early where ranks share cores. */
+static double exchange_us(struct lines *lines, int me)
+{
+    atomic_ulong *mine = &lines->of[me].count;
+    const atomic_ulong *others = &lines->of[1 - me].count;
+    double begin = MPI_Wtime(), best = INFINITY, start = begin, now;
+    unsigned long n = 0;
+
+    while (true) {
+        atomic_store_explicit(mine, ++n, memory_order_release);
+        if (ULONG_MAX == await(others, n)) {
+            return NAN; /* rank 1: rank 0 has ended it */
+        }
+        if (0 != me || 0 != n % EXCHANGES) {
+            continue;
+        }
+        now = MPI_Wtime();
+        best = now - start < best ? now - start : best;
+        start = now;
+        if (n == (unsigned long) EXCHANGES * EXCHANGE_BATCHES || now - begin > EXCHANGE_SECONDS) {
+            atomic_store_explicit(mine, ULONG_MAX, memory_order_release);
+            return best / EXCHANGES * 1e6;
+        }
+    }
+}
+
+/*
+ * Bandwidth of copies into the peer's part of a shared window; NAN where there is no room for one.
+ * The target's pages are its own: it touches them first. Stores need no epoch to be timed. Rank 0
+ * also fills rates.
+ */
+static double copy_bandwidth(MPI_Comm pair, struct ideal_rates *rates)
+{
+    double best = NAN, exchange;
     int me, unit;
     MPI_Aint bytes;
     MPI_Win window;
     char *mine, *target, *data = malloc(COPY_BYTES);
+    struct lines *lines;
 
     MPI_Comm_rank(pair, &me);
     MPI_Comm_set_errhandler(pair, MPI_ERRORS_RETURN);
-    if (MPI_SUCCESS !=
-        MPI_Win_allocate_shared(1 == me ? COPY_BYTES : 0, 1, MPI_INFO_NULL, pair, &mine, &window)) {
+    if (MPI_SUCCESS != MPI_Win_allocate_shared(1 == me ? WINDOW_BYTES : 0, 1, MPI_INFO_NULL, pair,
+                                               &mine, &window)) {
         free(data);
         return NAN;
     }
     MPI_Win_shared_query(window, 1, &bytes, &unit, &target);
+    /* a line begins at a multiple of its size, wherever the window does */
+    lines =
+        (struct lines *) (void *) (target + COPY_BYTES +
+                                   (-(uintptr_t) (target + COPY_BYTES)) % alignof(struct lines));
     if (1 == me) {
         memset(target, 1, COPY_BYTES);
+        memset(lines, 0, sizeof *lines);
     }
     MPI_Barrier(pair);
+    exchange = exchange_us(lines, me);
     if (0 == me && NULL != data) {
+        memset(data, 0, COPY_BYTES);
+        best_reads(target, data, rates);
+        rates->exchange_us = exchange;
         best = best_copy(target, data);
     }
     MPI_Win_free(&window); /* waits for both */
@@ -188,10 +278,17 @@ static int find_peer(const int *node_of, int ranks, int first, bool same_node)
     return ranks;
 }
 
-/* Returns the result on every rank; NAN: there are no two such ranks. */
-static double measure_inside(const int *node_of, int ranks, int rank, enum link_copies copies)
+/* What two ranks of a node measure. */
+struct inside {
+    double B;
+    struct ideal_rates rates;
+};
+
+/* Returns the result on every rank; B NAN: there are no two such ranks. */
+static struct inside measure_inside(const int *node_of, int ranks, int rank,
+                                    enum link_copies copies)
 {
-    double result = NAN;
+    struct inside result = {NAN, {.exchange_us = NAN}};
     int a = 0, b = ranks;
     MPI_Comm pair;
 
@@ -199,17 +296,18 @@ static double measure_inside(const int *node_of, int ranks, int rank, enum link_
         a++;
     }
     if (a == ranks) {
-        return NAN;
+        return result;
     }
     MPI_Comm_split(MPI_COMM_WORLD, rank == a || rank == b ? 0 : MPI_UNDEFINED, rank, &pair);
     if (MPI_COMM_NULL != pair) {
-        result = LINK_DEVICE == copies ? device_bandwidth(pair) : copy_bandwidth(pair);
+        result.B =
+            LINK_DEVICE == copies ? device_bandwidth(pair) : copy_bandwidth(pair, &result.rates);
         MPI_Comm_free(&pair);
     }
     if (0 != a && rank == a) { /* rank 0 is the one to share it */
-        MPI_Send(&result, 1, MPI_DOUBLE, 0, TAG_DONE, MPI_COMM_WORLD);
+        MPI_Send(&result, sizeof result, MPI_BYTE, 0, TAG_DONE, MPI_COMM_WORLD);
     } else if (0 != a && 0 == rank) {
-        MPI_Recv(&result, 1, MPI_DOUBLE, a, TAG_DONE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&result, sizeof result, MPI_BYTE, a, TAG_DONE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     collect_share(&result, sizeof result);
     return result;
@@ -246,14 +344,18 @@ static struct link from_measurement(double GBs, const char *how)
     return isnan(GBs) ? (struct link) {NAN, "n/a", ""} : (struct link) {GBs, "measured", how};
 }
 
-/* B, where the user gave none. */
-static struct link find_inside(const int *node_of, int ranks, int rank, enum link_copies copies)
+/* B, where the user gave none, and rates. */
+static struct link find_inside(const int *node_of, int ranks, int rank, enum link_copies copies,
+                               struct ideal_rates *rates)
 {
+    struct inside inside;
+
     if (LINK_MIXED == copies) {
         return (struct link) {NAN, "n/a", mixed_how};
     }
-    return from_measurement(measure_inside(node_of, ranks, rank, copies),
-                            LINK_DEVICE == copies ? device_how : copy_how);
+    inside = measure_inside(node_of, ranks, rank, copies);
+    *rates = inside.rates;
+    return from_measurement(inside.B, LINK_DEVICE == copies ? device_how : copy_how);
 }
 
 int links_find(struct links *links, double B, double I, enum link_copies copies, int root)
@@ -272,7 +374,9 @@ int links_find(struct links *links, double B, double I, enum link_copies copies,
         ok = collect_agree(0 == ideal_layout_init(&links->layout, node_of, ranks, root));
     }
     if (ok) {
-        links->B = isnan(B) ? find_inside(node_of, ranks, rank, copies) : from_option(B);
+        links->rates.exchange_us = NAN;
+        links->B =
+            isnan(B) ? find_inside(node_of, ranks, rank, copies, &links->rates) : from_option(B);
         links->I = isnan(I) ? from_measurement(measure_between(node_of, ranks, rank), send_how)
                             : from_option(I);
     }

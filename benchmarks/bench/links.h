@@ -23,8 +23,9 @@ enum link_copies {
 
 struct links {
     struct ideal_layout layout;
-    struct link B; /* a rank to the others of its node */
-    struct link I; /* a node to the others */
+    struct link B;            /* a rank to the others of its node */
+    struct link I;            /* a node to the others */
+    struct ideal_rates rates; /* by size, where B is measured in host memory; else unknown */
 };
 
 /*

@@ -75,6 +75,28 @@ static void table_begin(struct report *r)
     fprintf(r->out, "# gpuring_bench\n# library: %s\n", library);
 }
 
+/* Whether the ideal of a row is that of its size. */
+static int ideal_is_by_size(const struct report *r)
+{
+    return 1 == r->links->layout.nodes && !isnan(r->links->rates.exchange_us) &&
+           !r->options->published;
+}
+
+static void table_rates(const struct report *r)
+{
+    const struct ideal_rates *rates = &r->links->rates;
+
+    if (!ideal_is_by_size(r)) {
+        return;
+    }
+    fprintf(r->out, "#   by size: an exchange of cache lines takes %.3f us; a copy of",
+            rates->exchange_us);
+    for (int k = 0; k < IDEAL_SIZES; k++) {
+        fprintf(r->out, "%s %zu KiB %.4g", 0 == k ? "" : ",", ideal_sizes[k] >> 10, rates->GBs[k]);
+    }
+    fprintf(r->out, " GB/s\n");
+}
+
 static void table_open(struct report *r)
 {
     const struct options *o = r->options;
@@ -88,6 +110,7 @@ static void table_open(struct report *r)
     fprintf(r->out, "# ideal busbw: %s, from\n", ideal_name(r));
     table_link(r->out, "B", &r->links->B);
     table_link(r->out, "I", &r->links->I);
+    table_rates(r);
     if (ideal_is_uneven(layout)) {
         fprintf(r->out, "# nodes have %d to %d ranks: %s\n", layout->min_per_node,
                 layout->max_per_node,
@@ -154,6 +177,23 @@ static void json_link(FILE *out, const char *name, const struct link *link)
     fprintf(out, ", \"source\": \"%s\", \"how\": \"%s\"}", link->source, link->how);
 }
 
+/* Null where the ideal is the same for all sizes. */
+static void json_rates(const struct report *r)
+{
+    const struct ideal_rates *rates = &r->links->rates;
+
+    if (!ideal_is_by_size(r)) {
+        fprintf(r->out, ", \"by_size\": null");
+        return;
+    }
+    fprintf(r->out, ",\n \"by_size\": {\"exchange_us\": %.10g, \"copies\": [", rates->exchange_us);
+    for (int k = 0; k < IDEAL_SIZES; k++) {
+        fprintf(r->out, "%s{\"bytes\": %zu, \"GBs\": %.10g}", 0 == k ? "" : ", ", ideal_sizes[k],
+                rates->GBs[k]);
+    }
+    fprintf(r->out, "]}");
+}
+
 static void json_begin(struct report *r)
 {
     fprintf(r->out, r->options->ncollectives > 1 ? "[\n" : "");
@@ -176,6 +216,7 @@ static void json_open(struct report *r)
             ideal_is_uneven(&r->links->layout) ? "true" : "false", ideal_name(r));
     json_link(r->out, "B", &r->links->B);
     json_link(r->out, "I", &r->links->I);
+    json_rates(r);
     fprintf(r->out, ",\n \"results\": [");
 }
 

@@ -183,18 +183,85 @@ static double factor_whole(int ranks)
     return 1;
 }
 
+/* ---- one node: V / S, and e ---- */
+
+static double pass_twice(int ranks)
+{
+    return 2.0 * (ranks - 1);
+}
+
+static double pass_once(int ranks)
+{
+    return ranks - 1;
+}
+
+static double pass_to_root(int ranks)
+{
+    return (ranks - 1.0) / ranks;
+}
+
+static double pass_ring(int ranks)
+{
+    return ranks;
+}
+
+static double all_wait(int ranks)
+{
+    (void) ranks;
+    return 1;
+}
+
+static double one_waits(int ranks)
+{
+    return 1.0 / ranks;
+}
+
 static const struct {
     double (*factor)(int ranks);
     double (*bound)(const struct ideal_layout *layout, double B, double I); /* several nodes */
+    double (*passes)(int ranks);                                            /* V / S */
+    double (*exchanges)(int ranks);                                         /* e, at least */
 } kinds[] = {
-    [IDEAL_ALLREDUCE] = {factor_allreduce, bound_allreduce},
-    [IDEAL_SHARES] = {factor_shares, bound_shares},
-    [IDEAL_ROOTED] = {factor_whole, bound_rooted},
-    [IDEAL_ROOT_SHARES] = {factor_shares, bound_root_shares},
-    [IDEAL_ALLTOALL] = {factor_shares, bound_alltoall},
-    [IDEAL_SCAN] = {factor_whole, bound_scan},
-    [IDEAL_SENDRECV] = {factor_whole, bound_sendrecv},
+    [IDEAL_ALLREDUCE] = {factor_allreduce, bound_allreduce, pass_twice, all_wait},
+    [IDEAL_SHARES] = {factor_shares, bound_shares, pass_once, all_wait},
+    [IDEAL_ROOTED] = {factor_whole, bound_rooted, pass_once, one_waits},
+    [IDEAL_ROOT_SHARES] = {factor_shares, bound_root_shares, pass_to_root, one_waits},
+    [IDEAL_ALLTOALL] = {factor_shares, bound_alltoall, pass_once, all_wait},
+    [IDEAL_SCAN] = {factor_whole, bound_scan, pass_once, one_waits},
+    [IDEAL_SENDRECV] = {factor_whole, bound_sendrecv, pass_ring, all_wait},
 };
+
+const size_t ideal_sizes[IDEAL_SIZES] = {1 << 10,   4 << 10, 16 << 10, 64 << 10,
+                                         256 << 10, 1 << 20, 4 << 20,  32 << 20};
+
+static double rate_of(const struct ideal_rates *rates, double bytes)
+{
+    double below = (double) ideal_sizes[0], above, share;
+    int k = 0;
+
+    if (bytes <= below) {
+        return rates->GBs[0];
+    }
+    while (k < IDEAL_SIZES && (double) ideal_sizes[k] < bytes) {
+        k++;
+    }
+    if (IDEAL_SIZES == k) {
+        return rates->GBs[IDEAL_SIZES - 1];
+    }
+    below = (double) ideal_sizes[k - 1];
+    above = (double) ideal_sizes[k];
+    share = log(bytes / below) / log(above / below);
+    return rates->GBs[k - 1] + share * (rates->GBs[k] - rates->GBs[k - 1]);
+}
+
+double ideal_limit(enum ideal_kind kind, int ranks, const struct ideal_rates *rates, size_t bytes)
+{
+    double block = kinds[kind].passes(ranks) * (double) bytes / ranks;
+    double us =
+        kinds[kind].exchanges(ranks) * rates->exchange_us + block / rate_of(rates, block) * 1e-3;
+
+    return ranks < 2 ? NAN : ideal_busbw(kind, bytes, us * 1e-6, ranks);
+}
 
 double ideal_factor(enum ideal_kind kind, int ranks)
 {

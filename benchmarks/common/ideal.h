@@ -64,6 +64,26 @@ double ideal_busbw(enum ideal_kind kind, size_t bytes, double seconds, int ranks
 double ideal_bound(enum ideal_kind kind, const struct ideal_layout *layout, double B, double I);
 
 /*
+ * What two ranks of a node were measured to do with each other's memory. Between two sizes a rate is
+ * interpolated on the logarithm of the size; beyond, it is that of the last size.
+ */
+enum { IDEAL_SIZES = 8 };
+extern const size_t ideal_sizes[IDEAL_SIZES]; /* bytes, growing */
+struct ideal_rates {
+    double exchange_us;      /* both write a cache line and wait for the other's; NAN: unknown */
+    double GBs[IDEAL_SIZES]; /* of one copy of that many bytes */
+};
+
+/*
+ * The highest busbw of calls of S bytes among the ranks of one node, in GB/s:
+ *     time >= e E + V / (N R)
+ * E: the exchange; e: the exchanges that a rank waits for, a mean over ranks; V: the bytes that must
+ * pass from rank to rank, of all ranks; R: the rate of copies of V / N bytes. NAN: one rank, or
+ * rates->exchange_us is.
+ */
+double ideal_limit(enum ideal_kind kind, int ranks, const struct ideal_rates *rates, size_t bytes);
+
+/*
  * The published formula, stated for every collective alike:
  *     min( I (N-1) Q / (N (Q-1)), B (N-1) / (N-Q) )
  * It is above what bcast, reduce, alltoall and scans can reach on several nodes; ideal_bound is

@@ -123,6 +123,19 @@ measures_B() {
         json 'd["B"]["source"] == "measured" and d["B"]["GBs"] > 0 and d["I"]["source"] == "n/a"'
 }
 
+# Inside a node the ideal is that of the size, from an exchange and the rate of copies of that size.
+ideal_by_size() {
+    bench 2 allreduce -m 4k:1M -i 2 -x 0 -o json &&
+        json '[c["bytes"] for c in d["by_size"]["copies"]] == [1 << k for k in (10, 12, 14, 16, 18, 20, 22, 25)]' &&
+        json 'd["by_size"]["exchange_us"] > 0 and all(c["GBs"] > 0 for c in d["by_size"]["copies"])' &&
+        json 'all(near(r["ideal_GBs"], r["bytes"] / (1e3 * d["by_size"]["exchange_us"] + r["bytes"] / c["GBs"]))
+            for r in d["results"] for c in d["by_size"]["copies"] if r["bytes"] == c["bytes"])' &&
+        json 'all(near(r["efficiency"], r["busbw_GBs"] / r["ideal_GBs"]) for r in d["results"])' &&
+        bench 2 bcast -m 4:4 -i 2 -B 10 -o json && json 'd["by_size"] is None' &&
+        bench 2 bcast -m 4:4 -i 2 --ideal=published -o json && json 'd["by_size"] is None' &&
+        bench 2 bcast -m 4:4 -i 2 && grep -q 'by size: an exchange .* 16 KiB [0-9.]*, .* GB/s$' "$work/out"
+}
+
 writes_file() {
     bench 2 bcast -m 4:4 -i 2 -B 10 -o json -f "$work/file" && [ ! -s "$work/out" ] &&
         mv "$work/file" "$work/out" && json 'd["collective"] == "bcast"'
@@ -172,6 +185,7 @@ ok "one rank" one_rank
 ok "CSV" csv_rows
 ok "table" table_rows
 ok "B is measured" measures_B
+ok "the ideal of a size" ideal_by_size
 ok "-f" writes_file
 ok "-h" helps
 

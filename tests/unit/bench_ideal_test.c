@@ -189,6 +189,48 @@ static void scans_by_the_order_of_ranks(void **state)
     assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 100);
 }
 
+/* An exchange takes 0.5 us; copies of up to 64 KiB run at 10 GB/s, of 1 MiB and more at 20. */
+static struct ideal_rates rates_of_a_node(void)
+{
+    struct ideal_rates rates = {.exchange_us = 0.5};
+
+    for (int k = 0; k < IDEAL_SIZES; k++) {
+        rates.GBs[k] = ideal_sizes[k] <= 64 << 10 ? 10 : ideal_sizes[k] < 1 << 20 ? 15 : 20;
+    }
+    return rates;
+}
+
+/* Microseconds that the limit allows. */
+static double limit_us(enum ideal_kind kind, int ranks, size_t bytes)
+{
+    struct ideal_rates rates = rates_of_a_node();
+
+    return (double) bytes * ideal_factor(kind, ranks) / ideal_limit(kind, ranks, &rates, bytes) *
+           1e-3;
+}
+
+static void limits_of_a_size(void **state)
+{
+    struct ideal_rates rates = rates_of_a_node();
+
+    (void) state;
+    /* as many bytes as S pass to each of two ranks, half of them in a bcast */
+    assert_close(limit_us(IDEAL_ALLREDUCE, 2, 10000), 0.5 + 1);
+    assert_close(limit_us(IDEAL_ROOTED, 2, 10000), 0.25 + 0.5);
+    assert_close(limit_us(IDEAL_SHARES, 4, 40000), 0.5 + 3);
+    assert_close(limit_us(IDEAL_ALLREDUCE, 4, 40000), 0.5 + 6);
+    assert_close(limit_us(IDEAL_ALLTOALL, 4, 40000), 0.5 + 3);
+    assert_close(limit_us(IDEAL_ROOT_SHARES, 4, 16000), 0.125 + 0.3);
+    assert_close(limit_us(IDEAL_SENDRECV, 4, 10000), 0.5 + 1);
+    assert_close(limit_us(IDEAL_SCAN, 2, 20000), 0.25 + 1);
+    /* beyond the last size, and between two */
+    assert_close(limit_us(IDEAL_ALLREDUCE, 2, (size_t) 1 << 30), 0.5 + (1 << 30) / 20e3);
+    assert_close(limit_us(IDEAL_ALLREDUCE, 2, 128 << 10), 0.5 + (128 << 10) / 12.5e3);
+    assert_true(isnan(ideal_limit(IDEAL_ALLREDUCE, 1, &rates, 1000)));
+    rates.exchange_us = NAN;
+    assert_true(isnan(ideal_limit(IDEAL_ALLREDUCE, 2, &rates, 1000)));
+}
+
 static void unknown_links(void **state)
 {
     struct ideal_layout one = even(1, 1), many = even(3, 2);
@@ -366,6 +408,7 @@ int main(void)
         cmocka_unit_test(uneven_nodes),
         cmocka_unit_test(bounds_depend_on_the_root),
         cmocka_unit_test(scans_by_the_order_of_ranks),
+        cmocka_unit_test(limits_of_a_size),
         cmocka_unit_test(unknown_links),
         cmocka_unit_test(sendrecv_round_robin),
         cmocka_unit_test(fit_of_a_line),
