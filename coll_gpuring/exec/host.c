@@ -6,7 +6,11 @@
 #include "base/errors.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
+
+/* Most bytes of a sender's message in the bounce buffer: they stay in the cache until combined. */
+#define BOUNCE_EACH ((size_t) 64 << 10)
 
 static struct gr_link *link_from(const struct gr_host_op *op, uint32_t channel, int rank)
 {
@@ -48,6 +52,7 @@ static unsigned char *in_slot(const struct gr_host_op *op, const struct gr_link 
 /* The word of a direct slot that holds the address of the piece. */
 static uint64_t *word_of(const struct gr_link *l, const struct gr_move *mv)
 {
+    assert(mv->piece < GR_DIRECT_PIECES);
     return (uint64_t *) gr_link_slot(l) + mv->piece;
 }
 
@@ -96,8 +101,17 @@ static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t 
 }
 
 /*
- * Address of the slot's content in this rank's buffers after the step; NULL: it is not there in one
- * piece, or too short for zero copy.
+ * Address of what the step sends, in this rank's buffers; NULL: it is in none. The input is
+ * preferred to its copy: it was not written recently.
+ */
+static const void *sent_from(const struct gr_step *s, const void *operand, const void *dest)
+{
+    return !(s->bits & GR_RECV) ? operand : s->bits & GR_STORE ? dest : NULL;
+}
+
+/*
+ * Zero copy: address of the slot's content in this rank's buffers; NULL: it is not there in one
+ * piece, or too short.
  */
 static const void *find_origin(const struct gr_host_op *op, const struct gr_move *mv,
                                const void *operand, const void *dest)
@@ -106,12 +120,14 @@ static const void *find_origin(const struct gr_host_op *op, const struct gr_move
         mv->count * op->reducer.elem_bytes < op->zero_copy) {
         return NULL;
     }
-    return !(mv->step->bits & GR_RECV) ? operand : mv->step->bits & GR_STORE ? dest : NULL;
+    return sent_from(mv->step, operand, dest);
 }
 
 /*
  * Where the value must be written. where: its address in this rank's buffers, in a direct plan, so
- * that it is not copied to the slots; or NULL. Returns the number of destinations.
+ * that it is not copied to the slots; or NULL. It is not copied to the slot of a link whose network
+ * sends it from op->from either. A plan with links to other nodes is never direct. Returns the
+ * number of destinations.
  */
 static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, size_t begin,
                              void *dest, const void *where, void **dst)
@@ -124,11 +140,12 @@ static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, si
     }
     for (k = 0; k < s->nto; k++) {
         struct gr_link *l = link_to(op, mv->channel, s->to[k]);
+        bool borrowed = NULL != l->data_at && NULL != op->from;
 
         if (op->direct && 0 == begin) {
             *word_of(l, mv) = (uint64_t) (uintptr_t) where;
         }
-        if (NULL == where && (NULL == l->data_at || NULL == op->from)) {
+        if (NULL == where && !borrowed) {
             dst[n++] = in_slot(op, l, mv);
             assert((unsigned char *) dst[n - 1] + mv->count * op->reducer.elem_bytes <=
                    (unsigned char *) gr_link_slot(l) + l->slot_bytes);
@@ -163,8 +180,7 @@ static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t be
     int n, rc;
 
     if (op->direct) {
-        /* prefer the input to its copy: it was not written recently */
-        where = !(s->bits & GR_RECV) ? operand : s->bits & GR_STORE ? dest : NULL;
+        where = sent_from(s, operand, dest);
     }
     rc = find_sources(op, mv, begin, dest, bounces, src);
     if (rc < 0) {
@@ -202,8 +218,8 @@ static int host_move(void *ctx, const struct gr_move *mv)
     }
     if (op->direct && needs_bounce(op, s, dest, operand)) {
         bounces = 1;
-        /* at most what a cache holds */
-        most = GR_BOUNCE_BYTES / (s->nfrom < 3 ? 3 : s->nfrom) / elem;
+        most = GR_BOUNCE_BYTES / (size_t) s->nfrom;
+        most = (most < BOUNCE_EACH ? most : BOUNCE_EACH) / elem;
         assert(most > 0);
     }
     op->filled = (mv->slot + mv->count) * elem; /* pieces are packed without gaps */

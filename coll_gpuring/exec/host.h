@@ -18,7 +18,7 @@
 #include "link/fifo.h"
 
 /* Bytes of the buffer that messages of other ranks are fetched to before they are reduced. */
-#define GR_BOUNCE_BYTES ((size_t) 3 << 16)
+#define GR_BOUNCE_BYTES ((size_t) 192 << 10)
 
 /* One call's data. Buffers belong to the caller, links to the team; both outlive the call. */
 struct gr_host_op {
@@ -46,10 +46,10 @@ struct gr_host_op {
         void *dst;
         const void *src;
         size_t bytes;
-    } later;           /* a copy that is done after the next commit */
-    unsigned popped;   /* bit k: the slot of the step's from-link k has been given back */
-    size_t filled;     /* bytes of the step's outgoing slots */
-    const void *from;  /* where they lie in this rank's buffers; NULL: only in the slots */
+    } later;          /* a copy that is done after the next commit */
+    unsigned popped;  /* bit k: the slot of the step's from-link k has been given back */
+    size_t filled;    /* bytes of the step's outgoing slots */
+    const void *from; /* zero copy: address of the slots' content in this rank's buffers; or NULL */
     uint64_t borrowed; /* slots that a network was to send from this rank's buffers */
 };
 

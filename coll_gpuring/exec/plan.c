@@ -103,7 +103,6 @@ void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struc
     assert(r->nchannels >= 1 && r->nchannels <= links->nchannels);
     assert(!r->direct || gr_algo_may_fetch(r->algo));
     plan->slot_elems = most / r->elem_bytes;
-    plan->direct = r->direct;
     plan->split = gr_plan_split(r, team->p, most, links->nslots, GR_CACHE_LINE);
     for (c = 0; c < r->nchannels; c++) {
         plan->sched[c] = gr_plan_sched(r, team->p, team->rank, team->rings.order[c % 2],

@@ -28,7 +28,6 @@ struct gr_plan {
     /* [channel]: ranks may be in another order on each channel */
     struct gr_sched sched[GR_MAX_CHANNELS];
     size_t slot_elems; /* elements that fit one slot, >= 1 */
-    int direct;        /* 1: slots may hold addresses of data instead of data (host.h) */
 };
 
 /* One contiguous piece of a slot's work; offsets in elements. */

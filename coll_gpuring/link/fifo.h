@@ -48,7 +48,9 @@ struct gr_link_shared {
 /*
  * Direct slots, where both ends use them for a call: a slot begins with one word for each piece of
  * its message. The word is the piece's address in the writer's memory, which the reader copies from
- * (cma.h), or 0: the piece lies in the slot, behind the words. An address saves a copy.
+ * (cma.h), or 0: the piece lies in the slot, behind the words. An address saves a copy. The words
+ * fill a cache line, so that what lies behind them is aligned; today's algorithms have one piece in
+ * a slot (gr_algo_may_fetch()).
  */
 #define GR_DIRECT_PIECES 8
 #define GR_DIRECT_HEAD (GR_DIRECT_PIECES * sizeof(uint64_t))
