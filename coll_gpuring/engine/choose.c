@@ -98,6 +98,7 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
 static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_data *data,
                                    int forced, bool fetches)
 {
+    /* All queues have the same numbers of channels and slots; this one is always there. */
     const struct gr_team *team = comm->queues[GR_ORDER_BLOCKING]->team;
     struct gr_select_args q = {
         .coll = data->spec.coll,
@@ -170,11 +171,15 @@ static struct gr_choice select_now(const struct gr_comm *comm, const struct gr_o
                               : select_way(comm, &op->data, forced, op->agreed.fetches);
 }
 
-/*
- * Calls of one size follow each other, so the last choice is kept in the queue: one by the thread
- * that makes the calls, others by the thread that drives the queue, which may be the progress
- * thread. The init of a persistent request has no queue yet and does not use them.
- */
+static enum gr_chosen_when chosen_when(const struct gr_op *op)
+{
+    if (!gr_op_has_agreement(op)) {
+        return GR_CHOSEN_AT_CALL;
+    }
+    return op->agreed.kernels ? GR_CHOSEN_AGREED_KERNELS : GR_CHOSEN_AGREED_HOST;
+}
+
+/* The init of a persistent request has no queue yet, so no last choice. */
 static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
@@ -183,7 +188,7 @@ static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op 
     if (op->persistent) {
         return select_now(comm, op);
     }
-    last = &op->queue->last[gr_op_has_agreement(op) ? 1 + op->agreed.kernels : 0][data->spec.coll];
+    last = &op->queue->last[chosen_when(op)][data->spec.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
         last->path != op->path || last->fetches != op->agreed.fetches) {
         *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->agreed.fetches,

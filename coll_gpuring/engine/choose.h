@@ -13,6 +13,18 @@
 
 struct gr_op;
 
+/*
+ * Calls of one size follow each other, so a queue keeps its last choices. That made at the call is
+ * kept by the thread that makes the calls; those after an agreement by the thread that drives the
+ * queue, which may be the progress thread.
+ */
+enum gr_chosen_when {
+    GR_CHOSEN_AT_CALL,
+    GR_CHOSEN_AGREED_HOST,    /* after an agreement: the host runs the call */
+    GR_CHOSEN_AGREED_KERNELS, /* after an agreement: kernels do */
+    GR_NCHOSEN
+};
+
 /* The last choice, for the next call with the same arguments of the model. */
 struct gr_chosen {
     size_t bytes;            /* of the call; 0: there is no choice yet */

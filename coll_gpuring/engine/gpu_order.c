@@ -58,13 +58,12 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
     if (0 != rank_of(s)) {
-        return mca_coll_gpuring_setup_post(s, true, own, sizeof(*own), 0, s->tag);
+        return mca_coll_gpuring_setup_post(s, true, own, sizeof(*own), 0);
     }
     s->devices[0] = *own;
     s->awaited = p - 1;
     for (r = 1; r < p && 0 == rc; r++) {
-        rc =
-            mca_coll_gpuring_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r, s->tag);
+        rc = mca_coll_gpuring_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r);
     }
     return rc;
 }
@@ -202,12 +201,12 @@ int mca_coll_gpuring_setup_order(struct gr_setup *s)
     s->state = GR_SETUP_ORDER;
     if (0 != rank_of(s)) {
         s->awaited = 1;
-        return mca_coll_gpuring_setup_post(s, false, s->devices, bytes, 0, s->tag - 3);
+        return mca_coll_gpuring_setup_post(s, false, s->devices, bytes, 0);
     }
     rc = decide_order(s);
     s->awaited = 0;
     for (r = 1; r < p && 0 == rc; r++) {
-        rc = mca_coll_gpuring_setup_post(s, true, s->devices, bytes, r, s->tag - 3);
+        rc = mca_coll_gpuring_setup_post(s, true, s->devices, bytes, r);
     }
     return rc;
 }

@@ -4,10 +4,15 @@
  * them.
  *
  *   QUEUED --> [RECORD_LINKS --> AGREEMENT --> CHOICE -->] [SETUP -->] START --> RUNNING --> DONE
+ *                                                            ^           |         |         ^
+ *                                             links refused: '-----------'         '-> LEAVING
  *
  * Where some rank may have buffers on a device, the agreement decides whether kernels or the host
  * run the op. Otherwise the choice was made at the call. If the links for kernels are refused, the
  * host runs the op; if the links for the host are, Open MPI's messages do.
+ *
+ * Inside a node the path between devices is a guess until their links are made. So START chooses
+ * protocol, channels and chunks once more (mca_coll_gpuring_op_reselect()).
  *
  * Until START, a blocking op may be left to the saved collective instead. After that it completes
  * or fails. A nonblocking op is always completed here: each rank would leave it to the saved
@@ -48,8 +53,9 @@ int mca_coll_gpuring_op_begin(struct gr_op *op)
     if (!gr_op_has_agreement(op)) {
         op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
     }
+    /* Not before the links are there does replace_host offer to overlap steps with copies. */
     if (op->comm->gpu) {
-        op->exec = mca_coll_gpuring_pick(op); /* buffers may be staged */
+        op->exec = mca_coll_gpuring_pick(op);
     }
     return op->exec->prepare(op);
 }
@@ -80,7 +86,11 @@ static void begin_agreement(struct gr_op *op)
     }
 }
 
-/* GR_OP_QUEUED, and the op is the first of its queue. */
+/*
+ * GR_OP_QUEUED, and the op is the first of its queue. Without a set-up of its own its links are
+ * there or refused. Where they are refused it goes on in MPI calls only: what takes their place,
+ * other links or Open MPI's messages, needs messages.
+ */
 static bool take_turn(struct gr_op *op, bool here)
 {
     if (NULL != op->setup) {

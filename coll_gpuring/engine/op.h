@@ -91,7 +91,7 @@ struct gr_op {
     bool persistent;        /* the op of a persistent request */
     uint64_t seq;           /* number of the call in the order of its communicator */
     bool nonblocking;       /* nonblocking or persistent: no fallback, and a few slots at a time */
-    double start;           /* seconds; 0 where the report wants no times */
+    double start;           /* of the call, or of the persistent request; seconds; 0: no report */
 
     enum gr_op_phase phase; /* where it is */
     int rc;                 /* 0, or GR_ERR_...; valid in GR_OP_DONE */

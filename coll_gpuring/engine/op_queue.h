@@ -34,11 +34,7 @@ struct gr_op_queue {
     uint32_t paired;           /* calls that mpi/staging/p2p_split.c has looked at */
     bool lost;                 /* its set-up failed half-way: it is never freed */
     bool persistent;           /* of a persistent request */
-    /*
-     * Choices for the last call of each collective. [0]: made at the call; after an agreement [1]:
-     * in host memory, [2]: on devices.
-     */
-    struct gr_chosen last[3][GR_NCOLLS];
+    struct gr_chosen last[GR_NCHOSEN][GR_NCOLLS]; /* the choices for its last calls */
 
     /*
      * order_lock guards head, tail and unposted. It is apart from busy, since Open MPI makes

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int prepare(struct gr_op *op)
+static int board_prepare(struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     const struct gr_plan_spec *r = &data->spec;
@@ -45,7 +45,7 @@ static int prepare(struct gr_op *op)
     return 0;
 }
 
-static int start(struct gr_op *op)
+static int board_start(struct gr_op *op)
 {
     if (gr_op_has_agreement(op)) {
         gr_mail_begin(&op->queue->team->mail.box, &op->run.mail);
@@ -53,7 +53,7 @@ static int start(struct gr_op *op)
     return 0;
 }
 
-static int poll_board(struct gr_op *op, uint64_t *moved)
+static int board_poll(struct gr_op *op, uint64_t *moved)
 {
     struct gr_mailbox *box = &op->queue->team->mail.box;
     struct gr_mail *mail = &op->run.mail;
@@ -64,14 +64,14 @@ static int poll_board(struct gr_op *op, uint64_t *moved)
     return gr_mail_is_posted(box, mail) && gr_mail_take(box, mail, moved) ? GR_DONE : GR_AGAIN;
 }
 
-static bool abort_board(struct gr_op *op, bool here)
+static bool board_abort(struct gr_op *op, bool here)
 {
     (void) op;
     (void) here;
     return true; /* only this rank uses its buffers */
 }
 
-static int finish(struct gr_op *op, int rc)
+static int board_finish(struct gr_op *op, int rc)
 {
     if (0 == rc) {
         mca_coll_gpuring_op_count(op, false);
@@ -92,7 +92,7 @@ void mca_coll_gpuring_mail_explain(const struct gr_mailbox *box, const struct gr
     free(ranks);
 }
 
-static void explain(struct gr_op *op, char *text, size_t size)
+static void board_explain(struct gr_op *op, char *text, size_t size)
 {
     mca_coll_gpuring_mail_explain(&op->queue->team->mail.box, &op->run.mail, "mailbox", text, size);
 }
@@ -100,10 +100,10 @@ static void explain(struct gr_op *op, char *text, size_t size)
 const struct gr_executor mca_coll_gpuring_run_board = {
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
-    .prepare = prepare,
-    .start = start,
-    .poll = poll_board,
-    .abort = abort_board,
-    .finish = finish,
-    .explain = explain,
+    .prepare = board_prepare,
+    .start = board_start,
+    .poll = board_poll,
+    .abort = board_abort,
+    .finish = board_finish,
+    .explain = board_explain,
 };

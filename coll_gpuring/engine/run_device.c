@@ -36,7 +36,7 @@
 
 /* ---- links and buffers ---- */
 
-static enum gr_links links(const struct gr_op *op)
+static enum gr_links device_links(const struct gr_op *op)
 {
     const struct gr_gpu_team *gpu = op->queue->gpu;
 
@@ -45,12 +45,12 @@ static enum gr_links links(const struct gr_op *op)
                : (enum gr_links) * gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->root);
 }
 
-static struct gr_setup *connect_devices(struct gr_op *op, uint32_t number)
+static struct gr_setup *device_connect(struct gr_op *op, uint32_t number)
 {
     return mca_coll_gpuring_setup_new_gpu(op->queue, op, number);
 }
 
-static int prepare(struct gr_op *op)
+static int device_prepare(struct gr_op *op)
 {
     return op->hooks->prepare(op, op->queue->gpu->gpu);
 }
@@ -113,12 +113,11 @@ static int begin_timing(struct gr_op *op)
     return rc;
 }
 
-static int start(struct gr_op *op)
+static int device_start(struct gr_op *op)
 {
     struct gr_plan_spec *r = &op->data.spec;
     struct gr_gpu_team *gpu = op->queue->gpu;
     struct gr_device_run *run = &op->run.device;
-    const struct gr_call_agreement *agreement = &op->agreement;
     /* Buffers that the device knows by another address were staged. */
     gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in,
                            (gr_gpu_ptr) (uintptr_t) op->data.out,
@@ -135,8 +134,8 @@ static int start(struct gr_op *op)
     if (0 != op->hooks->follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
         return GR_ERR_FAILED;
     }
-    if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) agreement->record.kernel, space,
-                            op->agreed.zero_copy ? agreement->outputs : NULL)) {
+    if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) op->kernel, space,
+                            op->agreed.zero_copy ? op->agreement.outputs : NULL)) {
         mca_coll_gpuring_op_report_failure(op, "", gr_gpu_error());
         return GR_ERR_FAILED;
     }
@@ -145,7 +144,7 @@ static int start(struct gr_op *op)
 
 /* ---- progress, and the end ---- */
 
-static int poll_kernel(struct gr_op *op, uint64_t *moved)
+static int device_poll(struct gr_op *op, uint64_t *moved)
 {
     int rc = gr_gpu_op_poll(&op->run.device.op, moved);
 
@@ -162,7 +161,7 @@ static int poll_kernel(struct gr_op *op, uint64_t *moved)
  * each rank has said that its kernels have left; not for good, since a rank may not look for
  * messages for long.
  */
-static bool abort_kernel(struct gr_op *op, bool here)
+static bool device_abort(struct gr_op *op, bool here)
 {
     struct gr_device_run *run = &op->run.device;
 
@@ -181,7 +180,7 @@ static bool abort_kernel(struct gr_op *op, bool here)
            gr_runtime_now() > run->leave_by;
 }
 
-static int finish(struct gr_op *op, int rc)
+static int device_finish(struct gr_op *op, int rc)
 {
     struct gr_gpu_op *run = &op->run.device.op;
 
@@ -218,7 +217,7 @@ static size_t explain_channels(const struct gr_op *op, const char *way, char *te
     return used;
 }
 
-static void explain(struct gr_op *op, char *text, size_t size)
+static void device_explain(struct gr_op *op, char *text, size_t size)
 {
     const char *way = gr_way_name(op->choice.way);
     int ranks[2 * GR_FAN], n;
@@ -244,12 +243,12 @@ static void explain(struct gr_op *op, char *text, size_t size)
 const struct gr_executor mca_coll_gpuring_run_device = {
     .on_device = true,
     .runs_steps = true,
-    .links = links,
-    .connect = connect_devices,
-    .prepare = prepare,
-    .start = start,
-    .poll = poll_kernel,
-    .abort = abort_kernel,
-    .finish = finish,
-    .explain = explain,
+    .links = device_links,
+    .connect = device_connect,
+    .prepare = device_prepare,
+    .start = device_start,
+    .poll = device_poll,
+    .abort = device_abort,
+    .finish = device_finish,
+    .explain = device_explain,
 };

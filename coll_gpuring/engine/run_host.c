@@ -8,19 +8,19 @@
 #include "exec/host.h"
 #include "sched/sched.h"
 
-static int prepare(struct gr_op *op)
+static int host_prepare(struct gr_op *op)
 {
     return op->hooks->prepare(op, NULL);
 }
 
-static int start(struct gr_op *op)
+static int host_start(struct gr_op *op)
 {
     int rc = mca_coll_gpuring_host_start(op, &gr_host_executor, &op->run.host.host);
 
     return 0 == rc ? mca_coll_gpuring_host_time(op) : rc;
 }
 
-static void explain(struct gr_op *op, char *text, size_t size)
+static void host_explain(struct gr_op *op, char *text, size_t size)
 {
     mca_coll_gpuring_host_explain(op, gr_way_name(op->choice.way), NULL, text, size);
 }
@@ -29,11 +29,11 @@ const struct gr_executor mca_coll_gpuring_run_host = {
     .runs_steps = true,
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
-    .prepare = prepare,
-    .start = start,
+    .prepare = host_prepare,
+    .start = host_start,
     .poll = mca_coll_gpuring_host_poll,
     .waits_near = mca_coll_gpuring_host_waits_near,
     .abort = mca_coll_gpuring_host_abort,
     .finish = mca_coll_gpuring_host_finish,
-    .explain = explain,
+    .explain = host_explain,
 };

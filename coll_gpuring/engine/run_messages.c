@@ -106,18 +106,18 @@ static void messages_free(struct gr_messages *m)
 }
 
 /* There are no links to wait for. */
-static enum gr_links links(const struct gr_op *op)
+static enum gr_links messages_links(const struct gr_op *op)
 {
     (void) op;
     return GR_LINKS_THERE;
 }
 
-static int prepare(struct gr_op *op)
+static int messages_prepare(struct gr_op *op)
 {
     return op->hooks->prepare(op, NULL);
 }
 
-static int start(struct gr_op *op)
+static int messages_start(struct gr_op *op)
 {
     size_t p = (size_t) op->comm->size, mine = contribution(op);
     struct gr_messages *m = calloc(1, sizeof(*m) + p * sizeof(m->sends[0]));
@@ -140,7 +140,7 @@ static int start(struct gr_op *op)
 }
 
 /* Copy or reduce rank r's message into the output. */
-static void take(struct gr_op *op, int r, const unsigned char *data, size_t bytes)
+static void take_message(struct gr_op *op, int r, const unsigned char *data, size_t bytes)
 {
     const struct gr_data *d = &op->data;
     void *out = d->out;
@@ -156,7 +156,7 @@ static void take(struct gr_op *op, int r, const unsigned char *data, size_t byte
 }
 
 /* GR_DONE, GR_AGAIN, or negative. GR_DONE frees the messages. */
-static int progress(struct gr_op *op, uint64_t *moved)
+static int progress_messages(struct gr_op *op, uint64_t *moved)
 {
     struct gr_messages *m = op->run.messages;
     int p = op->comm->size, rank = op->comm->rank, rc = 1, r;
@@ -165,7 +165,7 @@ static int progress(struct gr_op *op, uint64_t *moved)
     for (; m->next < p; m->next++, m->posted = false, ++*moved) {
         bytes = span(op, m->next, rank, &at);
         if (m->next == rank && bytes > 0) {
-            take(op, rank, m->mine + at, bytes);
+            take_message(op, rank, m->mine + at, bytes);
         }
         if (m->next == rank || 0 == bytes) {
             continue;
@@ -179,7 +179,7 @@ static int progress(struct gr_op *op, uint64_t *moved)
         if (1 != rc) {
             return 0 == rc ? GR_AGAIN : rc;
         }
-        take(op, m->next, m->theirs, bytes);
+        take_message(op, m->next, m->theirs, bytes);
     }
     for (r = 0; r < p; r++) {
         rc = gr_runtime_test(&m->sends[r]);
@@ -192,9 +192,9 @@ static int progress(struct gr_op *op, uint64_t *moved)
     return GR_DONE;
 }
 
-static int poll_messages(struct gr_op *op, uint64_t *moved)
+static int messages_poll(struct gr_op *op, uint64_t *moved)
 {
-    int rc = progress(op, moved);
+    int rc = progress_messages(op, moved);
 
     if (rc < 0) {
         mca_coll_gpuring_op_report_failure(op, "", "Open MPI could not send or receive a message");
@@ -203,14 +203,14 @@ static int poll_messages(struct gr_op *op, uint64_t *moved)
 }
 
 /* Messages may still be in flight: their memory is never freed. */
-static bool abort_messages(struct gr_op *op, bool here)
+static bool messages_abort(struct gr_op *op, bool here)
 {
     (void) op;
     (void) here;
     return true;
 }
 
-static int finish(struct gr_op *op, int rc)
+static int messages_finish(struct gr_op *op, int rc)
 {
     (void) op;
     if (0 == rc) {
@@ -219,7 +219,7 @@ static int finish(struct gr_op *op, int rc)
     return rc;
 }
 
-static void explain(struct gr_op *op, char *text, size_t size)
+static void messages_explain(struct gr_op *op, char *text, size_t size)
 {
     int p = op->comm->size, r = op->run.messages->next;
 
@@ -234,11 +234,11 @@ static void explain(struct gr_op *op, char *text, size_t size)
 
 const struct gr_executor mca_coll_gpuring_run_messages = {
     .sends_messages = true,
-    .links = links,
-    .prepare = prepare,
-    .start = start,
-    .poll = poll_messages,
-    .abort = abort_messages,
-    .finish = finish,
-    .explain = explain,
+    .links = messages_links,
+    .prepare = messages_prepare,
+    .start = messages_start,
+    .poll = messages_poll,
+    .abort = messages_abort,
+    .finish = messages_finish,
+    .explain = messages_explain,
 };

@@ -106,8 +106,7 @@ static int reserve(struct gr_setup *s)
  * Post a message for each connection of a side, from number `first` on: the handle at that offset
  * inside the node, and the endpoint's handle to and from other nodes.
  */
-static int post_side(struct gr_setup *s, bool send, bool writes, size_t handle_at, int first,
-                     int tag)
+static int post_side(struct gr_setup *s, bool send, bool writes, size_t handle_at, int first)
 {
     const struct gr_connections *side = writes ? &s->join.out : &s->join.in;
     struct gr_net_endpoint *ends = writes ? s->out : s->in;
@@ -118,9 +117,9 @@ static int post_side(struct gr_setup *s, bool send, bool writes, size_t handle_a
         struct gr_net_endpoint *end = k < side->near ? NULL : &ends[k - side->near];
 
         rc = NULL == end ? mca_coll_gpuring_setup_post(s, send, (unsigned char *) c + handle_at,
-                                                       s->join.memory->handle_size, c->rank, tag)
+                                                       s->join.memory->handle_size, c->rank)
                          : mca_coll_gpuring_setup_post(s, send, send ? &end->mine : &end->theirs,
-                                                       sizeof(end->mine), c->rank, tag);
+                                                       sizeof(end->mine), c->rank);
     }
     return rc;
 }
@@ -137,8 +136,8 @@ static int post_handles(struct gr_setup *s)
     }
     at = s->join.memory->handle_at;
     s->awaited = s->join.out.n;
-    rc = post_side(s, false, true, at, 0, s->tag);
-    return 0 == rc ? post_side(s, true, false, at, 0, s->tag) : rc;
+    rc = post_side(s, false, true, at, 0);
+    return 0 == rc ? post_side(s, true, false, at, 0) : rc;
 }
 
 /* Writers reply to readers: inside the node only where the kind of memory has replies. */
@@ -152,10 +151,8 @@ static int post_replies(struct gr_setup *s)
     mca_coll_gpuring_endpoints_reply(s, &s->join.status);
     gr_join_reply(&s->join);
     s->awaited = near ? j->in.n : endpoints_of(&j->in);
-    rc = post_side(s, false, false, j->memory->reply_at, near ? 0 : j->in.near, s->tag - 1);
-    return 0 == rc
-               ? post_side(s, true, true, j->memory->reply_at, near ? 0 : j->out.near, s->tag - 1)
-               : rc;
+    rc = post_side(s, false, false, j->memory->reply_at, near ? 0 : j->in.near);
+    return 0 == rc ? post_side(s, true, true, j->memory->reply_at, near ? 0 : j->out.near) : rc;
 }
 
 /* The worst status of both, and the lowest rank with it. */
@@ -198,10 +195,10 @@ static int post_result(struct gr_setup *s)
     s->state = GR_SETUP_AGREE;
     s->sent = s->result;
     rc = mca_coll_gpuring_setup_post(s, false, &s->heard, sizeof(s->heard),
-                                     (rank - s->distance + p) % p, s->tag - 2);
+                                     (rank - s->distance + p) % p);
     if (0 == rc) {
         rc = mca_coll_gpuring_setup_post(s, true, &s->sent, sizeof(s->sent),
-                                         (rank + s->distance) % p, s->tag - 2);
+                                         (rank + s->distance) % p);
     }
     return rc;
 }
@@ -236,7 +233,9 @@ static int next(struct gr_setup *s, bool *over)
     case GR_SETUP_AGREE:
         s->result = combine(s->result, s->heard);
         s->distance *= 2;
+        break;
     }
+    /* the agreement: its first or next round, or its end */
     *over = s->distance >= p;
     return *over ? 0 : post_result(s);
 }

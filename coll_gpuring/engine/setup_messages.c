@@ -15,10 +15,19 @@ int mca_coll_gpuring_setup_tag(uint32_t number)
     return gr_runtime_tag(GR_TAGS_SETUPS) - GR_SETUP_TAGS * (int) (number % GR_TAGGED_SETUPS);
 }
 
-int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank,
-                                int tag)
+int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank)
 {
+    /*
+     * The tag of a phase, from the highest of the set-up down. DEVICES and HANDLES share one: each
+     * rank sends its device before its handles, and MPI keeps their order.
+     */
+    static const int below[] = {[GR_SETUP_DEVICES] = 0,
+                                [GR_SETUP_HANDLES] = 0,
+                                [GR_SETUP_REPLIES] = 1,
+                                [GR_SETUP_AGREE] = 2,
+                                [GR_SETUP_ORDER] = 3};
     struct gr_message **message = &s->messages[s->nmessages++];
+    int tag = s->tag - below[s->state];
 
     return send ? gr_runtime_send(s->queue->comm, buf, bytes, rank, tag, message)
                 : gr_runtime_receive(s->queue->comm, buf, bytes, rank, tag, message);

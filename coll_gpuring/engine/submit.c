@@ -69,10 +69,10 @@ static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op,
 }
 
 /*
- * The first call that needs links sets them up. from: the queue that the set-ups are numbered in.
- * 0, or GR_ERR_...
+ * Create the set-ups of those links that the op is the first to need. from: the queue whose calls
+ * number them. queue: whose links they are. 0, or GR_ERR_...
  */
-static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op *op)
+static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_setup **next = &op->setup;
     enum gr_links links;
@@ -97,7 +97,7 @@ static int ask(struct gr_op_queue *from, struct gr_op_queue *queue, struct gr_op
 
 int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
 {
-    int rc = ask(queue, queue, op);
+    int rc = create_setups(queue, queue, op);
 
     return 0 == rc && !gr_op_has_agreement(op) ? mca_coll_gpuring_op_begin(op) : rc;
 }
@@ -120,7 +120,7 @@ static int set_up(struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq,
                                  mca_coll_gpuring_setup_explain, NULL};
-    int rc = ask(op->comm->queues[GR_ORDER_BLOCKING], queue, op);
+    int rc = create_setups(op->comm->queues[GR_ORDER_BLOCKING], queue, op);
 
     while (0 == rc && NULL != op->setup) {
         waiting.ctx = op->setup;

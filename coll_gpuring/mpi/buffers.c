@@ -195,7 +195,7 @@ static int begin_allgather(struct gr_mpi_op *op)
     struct gr_data *data = &op->base.data;
     int rank = ompi_comm_rank(call->comm);
     size_t mine = gr_plan_block(&data->spec, rank), count;
-    bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
+    bool solid = mca_coll_gpuring_is_gapless(call->rtype);
     bool pack_input = !in_place(call) && !mca_coll_gpuring_is_contiguous(call->stype, call->scount);
     unsigned char *scratch = NULL, *start;
 
@@ -234,9 +234,9 @@ static int begin_alltoall(struct gr_mpi_op *op)
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->base.data;
     size_t p = (size_t) ompi_comm_size(call->comm);
-    bool solid = mca_coll_gpuring_is_contiguous(call->rtype, 2);
+    bool solid = mca_coll_gpuring_is_gapless(call->rtype);
     /* in place, MPI ignores the send type */
-    bool copy = in_place(call) || !mca_coll_gpuring_is_contiguous(call->stype, 2);
+    bool copy = in_place(call) || !mca_coll_gpuring_is_gapless(call->stype);
     unsigned char *scratch = NULL;
 
     if (copy || !solid) {

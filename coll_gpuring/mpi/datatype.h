@@ -16,6 +16,10 @@ ptrdiff_t mca_coll_gpuring_type_extent(struct ompi_datatype_t *type);
  * them.
  */
 bool mca_coll_gpuring_is_contiguous(struct ompi_datatype_t *type, size_t count);
+static inline bool mca_coll_gpuring_is_gapless(struct ompi_datatype_t *type)
+{
+    return mca_coll_gpuring_is_contiguous(type, 2);
+}
 unsigned char *mca_coll_gpuring_contiguous_start(const void *buf, struct ompi_datatype_t *type);
 
 /*

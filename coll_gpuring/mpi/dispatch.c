@@ -78,19 +78,21 @@ static void set_call(struct gr_mpi_op *op, const struct gr_call *call)
     if (base->comm->gpu) {
         base->kernel = kernel_of(call);
         base->output = base->comm->params.value[GR_PARAM_ZERO_COPY] >= 0 &&
-                               mca_coll_gpuring_is_contiguous(call->rtype, 2)
+                               mca_coll_gpuring_is_gapless(call->rtype)
                            ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
                            : NULL;
     }
 }
 
 /*
- * Set the op's call and sizes, and let the engine choose its algorithm and executor, or prepare the
+ * Begin a call: set the op's call and sizes, look where its buffers are, order them after default
+ * streams, and let the engine number the call and choose its algorithm and executor, or prepare the
  * agreement that these depend on. use: GR_AGREEMENT_ONLY, or GR_AGREEMENT_FIRST for an agreement
  * where one is needed. OMPI error code, or OMPI_ERR_NOT_AVAILABLE: it falls back, on all ranks.
+ * Afterwards op->base.data.bytes 0: there is nothing to do, and the call has no number.
  */
-static int describe(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue,
-                    struct gr_mpi_op *op, const struct gr_call *call, enum gr_agreement_use use)
+static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue,
+                      struct gr_mpi_op *op, const struct gr_call *call, enum gr_agreement_use use)
 {
     bool device = false;
     int rc;
@@ -116,7 +118,7 @@ static int describe(mca_coll_gpuring_module_t *module, struct gr_op_queue *queue
     return mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_decide(queue, &op->base, use, device));
 }
 
-/* Let the engine do a blocking op that was described, and wait for it. OMPI error code. */
+/* Let the engine do a blocking op that was begun, and wait for it. OMPI error code. */
 static int do_op(struct gr_op_queue *queue, struct gr_op *op)
 {
     int rc = mca_coll_gpuring_op_prepare(queue, op);
@@ -125,10 +127,10 @@ static int do_op(struct gr_op_queue *queue, struct gr_op *op)
 }
 
 /*
- * The call did not get as far as its queue on this rank, but others may have: they are told.
- * Returns rc.
+ * End a call with rc that did not get as far as its queue on this rank. On others it may have: with
+ * an error the communicator fails, and they are told. Returns rc.
  */
-static int failed(mca_coll_gpuring_module_t *module, const struct gr_call *call, int rc)
+static int fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call, int rc)
 {
     char why[sizeof(module->comm.why)];
 
@@ -147,13 +149,13 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
 {
     struct gr_op_queue *queue = module->comm.queues[GR_ORDER_BLOCKING];
     struct gr_mpi_op *op = module->op;
-    int rc = describe(module, queue, op, call, GR_AGREEMENT_FIRST);
+    int rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
 
     if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
         rc = do_op(queue, &op->base);
     }
     return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->base.fallback)
-                                        : failed(module, call, rc);
+                                        : fail_call(module, call, rc);
 }
 
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -166,10 +168,10 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     int rc;
 
     if (NULL == request) {
-        return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     op = &request->op.base;
-    rc = describe(module, queue, &request->op, call, GR_AGREEMENT_FIRST);
+    rc = begin_call(module, queue, &request->op, call, GR_AGREEMENT_FIRST);
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         mca_coll_gpuring_request_put(request);
         return fall_back(module, call, form, (int) op->fallback);
@@ -185,7 +187,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     }
     mca_coll_gpuring_request_put(request);
     *form->request = &ompi_request_empty;
-    return failed(module, call, rc);
+    return fail_call(module, call, rc);
 }
 
 static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -197,10 +199,10 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     int rc;
 
     if (NULL == request) {
-        return failed(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    rc = describe(module, module->comm.queues[GR_ORDER_BLOCKING], &request->op, call,
-                  GR_AGREEMENT_FIRST);
+    rc = begin_call(module, module->comm.queues[GR_ORDER_BLOCKING], &request->op, call,
+                    GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc) {
         request->kept = mca_coll_gpuring_args_copy(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
@@ -216,7 +218,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     reason = request->op.base.fallback;
     mca_coll_gpuring_request_put(request);
     return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) reason)
-                                        : failed(module, call, rc);
+                                        : fail_call(module, call, rc);
 }
 
 /*
@@ -239,10 +241,10 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     }
     queue = module->comm.queues[GR_ORDER_BLOCKING];
     op = module->op;
-    rc = describe(module, queue, op, call, GR_AGREEMENT_ONLY);
+    rc = begin_call(module, queue, op, call, GR_AGREEMENT_ONLY);
     rc = OMPI_SUCCESS == rc ? do_op(queue, &op->base) : rc;
     *devices = op->base.agreed.devices;
-    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : failed(module, call, rc);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : fail_call(module, call, rc);
 }
 
 /*
@@ -302,13 +304,14 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
     }
     rc = 0 != module->comm.failed ? mca_coll_gpuring_to_ompi(module->comm.failed)
                                   : mca_coll_gpuring_decide(module, call->comm);
-    if (OMPI_SUCCESS != rc) {
-        return failed(module, call, rc);
+    if (OMPI_SUCCESS != rc) { /* all ranks are told: they may have decided, and wait for this one */
+        return fail_call(module, call, rc);
     }
     reason = mca_coll_gpuring_refusal(module, call);
     if (reason >= 0) {
         return fall_back_in_parts(module, call, form, reason);
     }
+    /* Only now does the engine know the communicator, which may also be revoked or lack a rank. */
     rc = gr_ompi_failure(&module->comm);
     if (OMPI_SUCCESS != rc) {
         return rc;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int prepare(struct gr_op *op, struct gr_gpu *gpu)
+static int prepare_buffers(struct gr_op *op, struct gr_gpu *gpu)
 {
     return mca_coll_gpuring_from_ompi(mca_coll_gpuring_buffers_prepare(gr_mpi_op(op), gpu));
 }
@@ -48,7 +48,7 @@ static int unpack(struct gr_op *op)
     return mca_coll_gpuring_from_ompi(mca_coll_gpuring_buffers_end(gr_mpi_op(op)));
 }
 
-static int release(struct gr_op *base, int rc)
+static int release_buffers(struct gr_op *base, int rc)
 {
     struct gr_mpi_op *op = gr_mpi_op(base);
     int out =
@@ -67,7 +67,14 @@ static void complete(struct gr_op *op)
     ompi_request_complete(mpi_request, true);
 }
 
-static const struct gr_op_hooks hooks = {prepare, replace_host, follow, unpack, release, complete};
+static const struct gr_op_hooks hooks = {
+    .prepare = prepare_buffers,
+    .replace_host = replace_host,
+    .follow = follow,
+    .unpack = unpack,
+    .release = release_buffers,
+    .complete = complete,
+};
 
 void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op)
 {

@@ -8,6 +8,7 @@
 #include "exec/gpu/args.h"
 #include "exec/stepper.h"
 #include "link/fifo.h"
+#include "net/rails.h"
 #include "sched/sched.h"
 
 #include "opal/mca/base/mca_base_var.h"
@@ -79,7 +80,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"nodes_channels", TUNER, GR_KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
      "coll_gpuring_channels and coll_gpuring_device_channels of communicators whose ranks are on "
      "several nodes, 1..16 (default 4)"},
-    {"nodes_rails", TUNER, GR_KIND_INT, GR_PARAM_NODES_RAILS, 1, 0, 8, NULL,
+    {"nodes_rails", TUNER, GR_KIND_INT, GR_PARAM_NODES_RAILS, 1, 0, GR_NET_RAILS, NULL,
      "Network devices (rails) of a node that its links use, with UCX, 1..8 (default 1: UCX "
      "chooses). All nodes need as many devices of one kind and speed, else fewer are used. 0: all "
      "devices"},

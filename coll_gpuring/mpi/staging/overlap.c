@@ -31,9 +31,9 @@
  */
 static bool is_plain(const struct gr_call *call)
 {
-    return mca_coll_gpuring_is_contiguous(call->rtype, 2) &&
+    return mca_coll_gpuring_is_gapless(call->rtype) &&
            (gr_calls[call->id].reduces || GR_CALL_BCAST == call->id || MPI_IN_PLACE == call->sbuf ||
-            mca_coll_gpuring_is_contiguous(call->stype, 2));
+            mca_coll_gpuring_is_gapless(call->stype));
 }
 
 static size_t stage_bytes_of(const struct gr_mpi_op *op)
@@ -59,7 +59,7 @@ bool mca_coll_gpuring_overlap_fits(const struct gr_mpi_op *op)
 }
 
 /* The buffers are copied later. */
-static int prepare(struct gr_op *base)
+static int staged_prepare(struct gr_op *base)
 {
     struct gr_mpi_op *op = gr_mpi_op(base);
     int rc = mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL);
@@ -123,7 +123,7 @@ static int begin_copies(struct gr_mpi_op *op)
     return 0;
 }
 
-static int start(struct gr_op *base)
+static int staged_start(struct gr_op *base)
 {
     struct gr_mpi_op *op = gr_mpi_op(base);
     int rc;
@@ -134,7 +134,7 @@ static int start(struct gr_op *base)
     return 0 == rc ? mca_coll_gpuring_host_time(base) : rc;
 }
 
-static int poll_steps(struct gr_op *base, uint64_t *moved)
+static int staged_poll(struct gr_op *base, uint64_t *moved)
 {
     int rc = mca_coll_gpuring_host_poll(base, moved), error = gr_mpi_op(base)->kept.staging.error;
 
@@ -146,7 +146,7 @@ static int poll_steps(struct gr_op *base, uint64_t *moved)
 }
 
 /* Also waits for the copies. */
-static int finish(struct gr_op *base, int rc)
+static int staged_finish(struct gr_op *base, int rc)
 {
     struct gr_mpi_op *op = gr_mpi_op(base);
     int error;
@@ -168,7 +168,7 @@ static const char *copy_waits(const struct gr_op *op, uint32_t channel)
                                                                   : NULL;
 }
 
-static void explain(struct gr_op *op, char *text, size_t size)
+static void staged_explain(struct gr_op *op, char *text, size_t size)
 {
     mca_coll_gpuring_host_explain(op, gr_way_name(op->choice.way), copy_waits, text, size);
 }
@@ -177,11 +177,11 @@ const struct gr_executor mca_coll_gpuring_run_staged = {
     .runs_steps = true,
     .links = mca_coll_gpuring_host_links,
     .connect = mca_coll_gpuring_host_connect,
-    .prepare = prepare,
-    .start = start,
-    .poll = poll_steps,
+    .prepare = staged_prepare,
+    .start = staged_start,
+    .poll = staged_poll,
     .waits_near = mca_coll_gpuring_host_waits_near,
     .abort = mca_coll_gpuring_host_abort,
-    .finish = finish,
-    .explain = explain,
+    .finish = staged_finish,
+    .explain = staged_explain,
 };

@@ -235,7 +235,7 @@ int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_st
         return run(module, &c, form);
     }
     mca_coll_gpuring_stage_find(stage, call, NULL);
-    streams = mca_coll_gpuring_is_contiguous(call->rtype, 2);
+    streams = mca_coll_gpuring_is_gapless(call->rtype);
     streams = streams && (!stage->in || prepare(&c, &c.directions[0], false, &stage->send));
     streams = streams && (!stage->out || prepare(&c, &c.directions[1], true, &stage->receive));
     if (streams) {

@@ -114,7 +114,7 @@ static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu)
          */
         return k < s->n &&
                (!mca_coll_gpuring_reaches(gpu, b.at + low) ||
-                (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_contiguous(b.type, 2)));
+                (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_gapless(b.type)));
     }
     for (; k < s->n && !device;
          k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
