@@ -130,9 +130,9 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Most device memory for links of a process on each device, in MiB (default 512). If it does "
      "not suffice, calls go through host memory"},
     {"stage_bytes", TUNER, GR_KIND_INT, GR_PARAM_STAGE_BYTES, 512 << 10, 0, 1 << 30, NULL,
-     "Bytes of a piece of device memory that is copied while other pieces are processed, in calls "
-     "that the host runs, 0..1073741824 (default 524288). Calls, and messages, of less than two "
-     "pieces are copied as a whole. 0: all are"},
+     "Bytes of device memory that are copied while other bytes are processed, in calls that the "
+     "host runs, 0..1073741824 (default 524288). Calls, and messages, of less than twice as many "
+     "are copied as a whole. 0: all are"},
     {"timeout", USER, GR_KIND_INT, -1, 60, 0, INT_MAX, &gr_settings.timeout,
      "Seconds without progress after which a rank reports what it waits for, and after each "
      "further such time; 0: never (default 60)"},
