@@ -67,7 +67,7 @@ struct gr_setup_device {
     int32_t path;  /* from rank 0, for all ranks: an enum gr_path */
 };
 
-/* This rank's end of a link to another node. */
+/* What a set-up and the network tell each other of one link to another node. */
 struct gr_net_endpoint {
     int rank;                    /* at the other end */
     int rail;                    /* of the link (engine/rails.h) */

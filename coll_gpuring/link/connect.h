@@ -29,7 +29,10 @@ struct gr_host_connection;
 struct gr_join;
 struct gr_team;
 
-/* One end of a link: the first member of each kind's connection. */
+/*
+ * What a set-up knows of one link at this end; with its slab and handles, the connection of a kind
+ * of links. Its first member.
+ */
 struct gr_connection {
     uint32_t channel;
     int rank; /* at the other end */

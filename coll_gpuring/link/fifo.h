@@ -34,7 +34,7 @@ enum {
     GR_NSIDEBAND
 };
 
-/* The shared part of a link, at the start of a slab. */
+/* A link in shared memory, at the start of a slab: what both its ends use. */
 struct gr_link_shared {
     struct gr_lease_user writer;                   /* the writer's record */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, since the slab exists */
@@ -55,7 +55,7 @@ struct gr_link_shared {
 #define GR_DIRECT_PIECES 8
 #define GR_DIRECT_HEAD (GR_DIRECT_PIECES * sizeof(uint64_t))
 
-/* One end of a link; private to its process. */
+/* A link as its writer or reader on the host uses it; private to its process. */
 struct gr_link {
     struct gr_link_shared *shared; /* NULL: not connected */
     uint64_t mine;                 /* this end's counter: the writer's tail, or the reader's head */

@@ -7,7 +7,8 @@
 #include "link/team.h"
 
 /*
- * One end of a link in host memory, or this rank's use of a peer's board, or a peer's of its own.
+ * Connection of a link in host memory, until its gr_link exists; or of this rank's use of a peer's
+ * board, or a peer's of its own.
  */
 struct gr_host_connection {
     struct gr_connection end;

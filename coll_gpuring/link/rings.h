@@ -42,7 +42,7 @@ static inline int gr_rings_lane(const struct gr_torus *torus, uint32_t channel)
     return (int) (torus->nested > 0 ? 2 * ((uint32_t) torus->nested - 1) + channel % 2 : channel);
 }
 
-/* The other end of a link. */
+/* The rank at the other end of a link that an algorithm needs, and the channel. */
 struct gr_neighbour {
     uint32_t channel;
     int rank;

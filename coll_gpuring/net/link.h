@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One end of a link between processes that share no memory (net.h).
+ * Links between processes that share no memory (net.h): what each process does for its end.
  *
  * To make a link, each process opens its end and sends gr_net_link_export()'s handle to the other,
  * by its own means; then each joins its end to the other's handle.

@@ -34,7 +34,10 @@ struct gr_net {
     unsigned char address[GR_NET_ADDRESS_BYTES]; /* of this process */
 };
 
-/* An end of a link. Its slots are numbered from 0; the FIFO's counters are higher by fifo.count. */
+/*
+ * The network's state of a link at this end: its FIFO here, and the process at the other end. Its
+ * slots are numbered from 0; the FIFO's counters are higher by fifo.count.
+ */
 struct gr_net_link {
     struct gr_net *net;
     enum gr_net_side side;

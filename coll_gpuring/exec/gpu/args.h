@@ -51,7 +51,7 @@ static inline uint64_t gr_line_bytes(enum gr_protocol protocol, uint32_t n, uint
 #define GR_GPU_ALIGN 128
 
 /*
- * One end of a link (fifo.h) on one channel. Each counter is in the memory of the end that polls
+ * A link (fifo.h) as kernels at one end use it. Each counter is in the memory of the end that polls
  * it, so polls do not cross a bus:
  *
  *      writer's device                       reader's device

@@ -9,7 +9,7 @@
 
 struct gr_gpu_team;
 
-/* One end of a device link, complete or being made. */
+/* Connection of a device link: its slabs and mappings at this end. Kept as long as the link. */
 struct gr_gpu_connection {
     struct gr_connection end;
 
