@@ -67,7 +67,7 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
 {
     const struct gr_team *team = op->queue->team;
     const struct gr_channel_set *links = gr_team_links_of(team, r->small);
-    struct gr_host_op *host = &op->run.host.host;
+    struct gr_host_op *host = &op->run.host.op;
 
     host->in = links->in;
     host->out = links->out;
@@ -84,17 +84,17 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
     host->pids = team->pids;
     host->later.bytes = 0;
     host->popped = 0;
-    host->filled = 0;
-    host->from = NULL;
-    host->borrowed = 0;
+    host->valid_bytes = 0;
+    host->data_at = NULL;
+    host->zero_copies = 0;
     host->bounce = NULL;
 }
 
-static void start_stepper(struct gr_op *op, const struct gr_executor_ops *ops, void *ctx)
+static void start_stepper(struct gr_op *op, const struct gr_backend *backend, void *ctx)
 {
     struct gr_stepper *stepper = &op->run.host.stepper;
 
-    gr_stepper_start(stepper, &op->kept.plan, ops, ctx);
+    gr_stepper_start(stepper, &op->kept.plan, backend, ctx);
     stepper->burst = op->nonblocking ? BURST : 0;
 }
 
@@ -106,7 +106,7 @@ static unsigned char *find_bounce(struct gr_op *op)
     return op->kept.bounce;
 }
 
-int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *ops, void *ctx)
+int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_backend *backend, void *ctx)
 {
     const struct gr_data *data = &op->data;
     unsigned char *const space[3] = {
@@ -116,10 +116,10 @@ int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *
         make_plan(op);
     }
     set_host_op(op, &data->spec, space, data->reducer);
-    start_stepper(op, ops, ctx);
+    start_stepper(op, backend, ctx);
     if (data->spec.direct && gr_calls[op->id].reduces) {
-        op->run.host.host.bounce = find_bounce(op);
-        if (NULL == op->run.host.host.bounce) {
+        op->run.host.op.bounce = find_bounce(op);
+        if (NULL == op->run.host.op.bounce) {
             return GR_ERR_NOMEM;
         }
     }
@@ -131,8 +131,8 @@ void mca_coll_gpuring_host_start_plan(struct gr_op *op, const struct gr_plan_spe
 {
     gr_plan_build(&op->kept.plan, op->queue->team, r);
     set_host_op(op, r, space, reducer);
-    op->run.host.host.zero_copy = 0;
-    start_stepper(op, &gr_host_executor, &op->run.host.host);
+    op->run.host.op.zero_copy = 0;
+    start_stepper(op, &gr_host_backend, &op->run.host.op);
 }
 
 /* ---- timing ---- */
@@ -189,7 +189,7 @@ bool mca_coll_gpuring_host_waits_near(struct gr_op *op)
     uint32_t c;
 
     for (c = 0; c < run->stepper.nchannels; c++) {
-        for (n = gr_host_waits_for(&run->host, c, gr_stepper_waits(&run->stepper, c), ranks); n > 0;
+        for (n = gr_host_waits_for(&run->op, c, gr_stepper_waits(&run->stepper, c), ranks); n > 0;
              n--) {
             if (op->queue->team->remote[ranks[n - 1]]) {
                 return false;
@@ -204,15 +204,15 @@ bool mca_coll_gpuring_host_waits_near(struct gr_op *op)
 bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here)
 {
     (void) here;
-    return 0 == op->run.host.host.zero_copy || mca_coll_gpuring_net_reclaim(op->queue);
+    return 0 == op->run.host.op.zero_copy || mca_coll_gpuring_net_reclaim(op->queue);
 }
 
 int mca_coll_gpuring_host_finish(struct gr_op *op, int rc)
 {
     if (0 == rc) {
-        mca_coll_gpuring_op_count(op, op->run.host.host.borrowed > 0);
+        mca_coll_gpuring_op_count(op, op->run.host.op.zero_copies > 0);
     } else {
-        gr_host_withdraw(&op->run.host.host);
+        gr_host_withdraw(&op->run.host.op);
     }
     return rc;
 }
@@ -225,7 +225,7 @@ static size_t explain_channel(struct gr_op *op, const char *what, uint32_t c, ch
 {
     const struct gr_stepper *m = &op->run.host.stepper;
     const struct gr_step *step = gr_stepper_waits(m, c);
-    int ranks[2 * GR_FAN], n = gr_host_waits_for(&op->run.host.host, c, step, ranks);
+    int ranks[2 * GR_FAN], n = gr_host_waits_for(&op->run.host.op, c, step, ranks);
 
     if (NULL == step && 0 == n) {
         return used;
@@ -238,7 +238,7 @@ static size_t explain_channel(struct gr_op *op, const char *what, uint32_t c, ch
                               m->at[c].walk.slice, m->at[c].walk.index, gr_step_name(step));
     } else if (used < size) {
         used += (size_t) snprintf(text + used, size - used, "all steps done, %s rank",
-                                  op->run.host.host.direct ? "to be fetched by" : "to be sent to");
+                                  op->run.host.op.direct ? "to be fetched by" : "to be sent to");
     }
     return gr_text_ranks(text, size, used, ranks, n);
 }

@@ -22,7 +22,7 @@ struct gr_setup;
 /* Executor state of one op. */
 struct gr_host_run {
     struct gr_stepper stepper; /* where it is */
-    struct gr_host_op host;    /* links and buffers */
+    struct gr_host_op op;      /* links and buffers */
 };
 
 /* The links of the op's choice in host memory, boards included; see executor.h. */
@@ -30,10 +30,10 @@ enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op);
 struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number);
 
 /*
- * Start the stepper on the plan of the op's choice, which is made when there is none yet. ops, ctx:
- * what moves the data, over op->run.host.host. 0, or GR_ERR_...
+ * Start the stepper on the plan of the op's choice, which is made when there is none yet. backend,
+ * ctx: what moves the data, over op->run.host.op. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_executor_ops *ops, void *ctx);
+int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_backend *backend, void *ctx);
 
 /* The stepper has been started: let its steps be timed, where steps are. 0, or GR_ERR_... */
 int mca_coll_gpuring_host_time(struct gr_op *op);

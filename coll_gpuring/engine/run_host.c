@@ -15,7 +15,7 @@ static int host_prepare(struct gr_op *op)
 
 static int host_start(struct gr_op *op)
 {
-    int rc = mca_coll_gpuring_host_start(op, &gr_host_executor, &op->run.host.host);
+    int rc = mca_coll_gpuring_host_start(op, &gr_host_backend, &op->run.host.op);
 
     return 0 == rc ? mca_coll_gpuring_host_time(op) : rc;
 }

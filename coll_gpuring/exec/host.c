@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host executor of host.h. */
+/* The host backend of host.h. */
 #include "exec/host.h"
 
 #include "base/cma.h"
@@ -113,8 +113,8 @@ static const void *sent_from(const struct gr_step *s, const void *operand, const
  * Zero copy: address of the slot's content in this rank's buffers; NULL: it is not there in one
  * piece, or too short.
  */
-static const void *find_origin(const struct gr_host_op *op, const struct gr_move *mv,
-                               const void *operand, const void *dest)
+static const void *find_data_at(const struct gr_host_op *op, const struct gr_move *mv,
+                                const void *operand, const void *dest)
 {
     if (0 == op->zero_copy || 0 != mv->piece || !mv->last ||
         mv->count * op->reducer.elem_bytes < op->zero_copy) {
@@ -124,13 +124,13 @@ static const void *find_origin(const struct gr_host_op *op, const struct gr_move
 }
 
 /*
- * Where the value must be written. where: its address in this rank's buffers, in a direct plan, so
- * that it is not copied to the slots; or NULL. It is not copied to the slot of a link whose network
- * sends it from op->from either. A plan with links to other nodes is never direct. Returns the
- * number of destinations.
+ * Where the value must be written. fetch_at: its address in this rank's buffers, in a direct plan,
+ * so that it is not copied to the slots; or NULL. It is not copied to the slot of a link whose
+ * network sends it from op->data_at either. A plan with links to other nodes is never direct.
+ * Returns the number of destinations.
  */
 static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, size_t begin,
-                             void *dest, const void *where, void **dst)
+                             void *dest, const void *fetch_at, void **dst)
 {
     const struct gr_step *s = mv->step;
     int n = 0, k;
@@ -140,12 +140,12 @@ static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, si
     }
     for (k = 0; k < s->nto; k++) {
         struct gr_link *l = link_to(op, mv->channel, s->to[k]);
-        bool borrowed = NULL != l->data_at && NULL != op->from;
+        bool in_buffer = NULL != l->data_at && NULL != op->data_at;
 
         if (op->direct && 0 == begin) {
-            *word_of(l, mv) = (uint64_t) (uintptr_t) where;
+            *word_of(l, mv) = (uint64_t) (uintptr_t) fetch_at;
         }
-        if (NULL == where && !borrowed) {
+        if (NULL == fetch_at && !in_buffer) {
             dst[n++] = in_slot(op, l, mv);
             assert((unsigned char *) dst[n - 1] + mv->count * op->reducer.elem_bytes <=
                    (unsigned char *) gr_link_slot(l) + l->slot_bytes);
@@ -175,24 +175,24 @@ static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t be
     const struct gr_step *s = mv->step;
     size_t bytes = mv->count * op->reducer.elem_bytes;
     /* the messages; with GR_REDUCE, also the operand */
-    const void *src[GR_FAN + 1] = {NULL}, *where = NULL;
+    const void *src[GR_FAN + 1] = {NULL}, *fetch_at = NULL;
     void *dst[GR_FAN + 1];
     int n, rc;
 
     if (op->direct) {
-        where = sent_from(s, operand, dest);
+        fetch_at = sent_from(s, operand, dest);
     }
     rc = find_sources(op, mv, begin, dest, bounces, src);
     if (rc < 0) {
         return rc;
     }
-    n = find_destinations(op, mv, begin, dest, where, dst);
+    n = find_destinations(op, mv, begin, dest, fetch_at, dst);
     if (s->bits & GR_REDUCE) {
         memmove(&src[s->before + 1], &src[s->before],
                 (size_t) (s->nfrom - s->before) * sizeof(src[0]));
         src[s->before] = operand;
         gr_reduce(&op->reducer, dst, n, src[0], src + 1, s->nfrom, mv->count);
-    } else if (1 == n && NULL != where && where == operand) {
+    } else if (1 == n && NULL != fetch_at && fetch_at == operand) {
         copy_later(op, dst[0], operand, bytes);
     } else {
         gr_copy(dst, n, s->bits & GR_RECV ? src[0] : operand, bytes);
@@ -222,8 +222,8 @@ static int host_move(void *ctx, const struct gr_move *mv)
         most = (most < BOUNCE_EACH ? most : BOUNCE_EACH) / elem;
         assert(most > 0);
     }
-    op->filled = (mv->slot + mv->count) * elem; /* pieces are packed without gaps */
-    op->from = find_origin(op, mv, operand, dest);
+    op->valid_bytes = (mv->slot + mv->count) * elem; /* pieces are packed without gaps */
+    op->data_at = find_data_at(op, mv, operand, dest);
     for (begin = 0; begin < mv->count && 0 == rc; begin += block.count) {
         block.slot = mv->slot + begin;
         block.count = mv->count - begin < most ? mv->count - begin : most;
@@ -243,8 +243,8 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
         struct gr_link *l = link_to(op, channel, step->to[k]);
 
         if (NULL != l->valid_bytes) {
-            gr_link_set_slot_info(l, op->filled, op->from);
-            op->borrowed += NULL != op->from;
+            gr_link_set_slot_info(l, op->valid_bytes, op->data_at);
+            op->zero_copies += NULL != op->data_at;
         }
         gr_link_push(l);
     }
@@ -254,8 +254,8 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
         }
     }
     op->popped = 0;
-    op->filled = 0;
-    op->from = NULL;
+    op->valid_bytes = 0;
+    op->data_at = NULL;
     copy_later(op, NULL, NULL, 0);
 }
 
@@ -306,7 +306,7 @@ void gr_host_withdraw(struct gr_host_op *op)
     }
 }
 
-const struct gr_executor_ops gr_host_executor = {host_ready, host_move, host_commit, host_finished};
+const struct gr_backend gr_host_backend = {host_ready, host_move, host_commit, host_finished};
 
 static int add_rank(int *ranks, int n, int rank)
 {

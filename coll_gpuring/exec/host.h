@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host executor: the stepper's functions over links in shared memory, with data in host memory.
+ * The host backend of the stepper: links in shared memory, data in host memory.
  *
  * Single copy: in a direct plan, the receiver fetches a message from the sender's buffers, if it
  * lies there. The sender does not overwrite a message that may still be fetched: only an element's
@@ -41,23 +41,24 @@ struct gr_host_op {
     const int32_t *pids;   /* [rank]: process ID */
     unsigned char *bounce; /* GR_BOUNCE_BYTES, where steps reduce */
 
-    /* Private; bytes, popped, filled and borrowed are 0 and from is NULL at the start. */
+    /* Private; all but later.dst and later.src are 0 at the start. */
     struct {
         void *dst;
         const void *src;
         size_t bytes;
-    } later;          /* a copy that is done after the next commit */
-    unsigned popped;  /* bit k: the slot of the step's from-link k has been given back */
-    size_t filled;    /* bytes of the step's outgoing slots */
-    const void *from; /* zero copy: address of the slots' content in this rank's buffers; or NULL */
-    uint64_t borrowed; /* slots that a network was to send from this rank's buffers */
+    } later;            /* a copy that is done after the next commit */
+    unsigned popped;    /* bit k: the slot of the step's from-link k has been given back */
+    size_t valid_bytes; /* bytes in use of the step's outgoing slots */
+    /* zero copy: address of the slots' content in this rank's buffers; or NULL */
+    const void *data_at;
+    uint64_t zero_copies; /* slots that a network was to send from this rank's buffers */
 };
 
 /*
  * For struct gr_stepper; ctx is a struct gr_host_op. The only error is GR_ERR_SYS: another
  * process's memory cannot be read, or that process has withdrawn it.
  */
-extern const struct gr_executor_ops gr_host_executor;
+extern const struct gr_backend gr_host_backend;
 
 /*
  * The call ends with an error, and the application gets its buffers back. In a direct plan:

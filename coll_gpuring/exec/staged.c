@@ -271,7 +271,7 @@ void gr_staged_free(struct gr_staged *s)
     s->room = 0;
 }
 
-/* ---- the executor ---- */
+/* ---- the backend ---- */
 
 /*
  * Bands, from the first on, that must be there before the step's next slot is moved: those of what
@@ -316,14 +316,14 @@ static int staged_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     if (s->error < 0) {
         return s->error;
     }
-    return s->in.done < need ? 0 : gr_host_executor.ready(s->host, channel, step);
+    return s->in.done < need ? 0 : gr_host_backend.ready(s->host, channel, step);
 }
 
 static int staged_move(void *ctx, const struct gr_move *mv)
 {
     struct gr_staged *s = ctx;
     const struct gr_step *step = mv->step;
-    int rc = gr_host_executor.move(s->host, mv);
+    int rc = gr_host_backend.move(s->host, mv);
 
     if (0 == rc && NULL != s->out.copy.stream && stores_result(step)) {
         uint32_t band =
@@ -343,7 +343,7 @@ static void staged_commit(void *ctx, uint32_t channel, const struct gr_step *ste
     struct gr_staged *s = ctx;
     uint32_t k;
 
-    gr_host_executor.commit(s->host, channel, step);
+    gr_host_backend.commit(s->host, channel, step);
     for (k = 0; k < s->nfull && 0 == s->error; k++) {
         s->error = copy_band(s, &s->out, s->full[k]);
     }
@@ -379,11 +379,11 @@ static int staged_finished(void *ctx)
             return 0;
         }
     }
-    return s->error < 0 || (s->in.done == s->in.nbands && gr_host_executor.finished(s->host));
+    return s->error < 0 || (s->in.done == s->in.nbands && gr_host_backend.finished(s->host));
 }
 
-const struct gr_executor_ops gr_staged_executor = {staged_ready, staged_move, staged_commit,
-                                                   staged_finished};
+const struct gr_backend gr_staged_backend = {staged_ready, staged_move, staged_commit,
+                                             staged_finished};
 
 int gr_staged_waits(const struct gr_staged *s, uint32_t channel)
 {

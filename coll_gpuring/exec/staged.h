@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host executor on staged data: its buffers are pinned memory in the place of device memory,
+ * The host backend on staged data: its buffers are pinned memory in the place of device memory,
  * copied band by band while steps run.
  *
  *      device input  --band 0--band 1--band 2--> pinned    ready(): a step waits for its band
@@ -57,7 +57,7 @@ struct gr_staged {
 };
 
 /*
- * Begin the copies of a call whose stepper was started with gr_staged_executor and s. Bands have at
+ * Begin the copies of a call whose stepper was started with gr_staged_backend and s. Bands have at
  * most `band_bytes` (> 0) bytes, unless there would be more than GR_BANDS. 0, or negative on error;
  * then, too, copies may be in flight until gr_staged_end().
  */
@@ -75,6 +75,6 @@ void gr_staged_free(struct gr_staged *s);
 int gr_staged_waits(const struct gr_staged *s, uint32_t channel);
 
 /* For struct gr_stepper; ctx is a struct gr_staged. */
-extern const struct gr_executor_ops gr_staged_executor;
+extern const struct gr_backend gr_staged_backend;
 
 #endif

@@ -5,12 +5,12 @@
 #include <string.h>
 
 void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
-                      const struct gr_executor_ops *ops, void *ctx)
+                      const struct gr_backend *backend, void *ctx)
 {
     uint32_t c;
 
     m->plan = plan;
-    m->ops = ops;
+    m->backend = backend;
     m->ctx = ctx;
     m->gate = NULL;
     m->nchannels = plan->split.nchannels;
@@ -89,7 +89,7 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
         if (mv.count > 0) {
             mv.operand = operand.offset + at->done;
             mv.dest = dest_offset(m, channel, at, chunk) + at->done;
-            rc = m->ops->move(m->ctx, &mv);
+            rc = m->backend->move(m->ctx, &mv);
             if (rc < 0) {
                 return rc;
             }
@@ -103,7 +103,7 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
             at->done = 0;
         }
     }
-    m->ops->commit(m->ctx, channel, s);
+    m->backend->commit(m->ctx, channel, s);
     return 0;
 }
 
@@ -119,7 +119,7 @@ static int may_move(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at
         }
         at->open = 1;
     }
-    rc = m->ops->ready(m->ctx, channel, &at->walk.step);
+    rc = m->backend->ready(m->ctx, channel, &at->walk.step);
     if (1 == rc && NULL != m->gate && !at->begun) {
         at->begun = 1;
         m->gate->begins(m->gate_ctx, channel, at->walk.slice, &at->walk.step);
@@ -179,7 +179,8 @@ int gr_stepper_run(struct gr_stepper *m, uint64_t *moved)
     if (rc < 0) {
         return rc;
     }
-    return 1 == rc && (NULL == m->ops->finished || m->ops->finished(m->ctx)) ? GR_DONE : GR_AGAIN;
+    return 1 == rc && (NULL == m->backend->finished || m->backend->finished(m->ctx)) ? GR_DONE
+                                                                                     : GR_AGAIN;
 }
 
 const struct gr_step *gr_stepper_waits(const struct gr_stepper *m, uint32_t channel)

@@ -3,9 +3,10 @@
  * The stepper: runs one rank's part of a collective, one slot at a time, and can stop before any
  * slot.
  *
- * It knows schedules and splits, and nothing of memory: the executor behind struct gr_executor_ops
- * moves the data. Host executor, symbolic checker and simulator differ only there. Blocking,
- * nonblocking and persistent collectives run on the same stepper, to the end or a little at a time.
+ * It knows schedules and splits, and nothing of memory: its backend (struct gr_backend) moves the
+ * data. Host memory, staged data, the symbolic checker and the simulator differ only there.
+ * Blocking, nonblocking and persistent collectives run on the same stepper, to the end or a little
+ * at a time.
  *
  *      for each channel, slice, step:                      a channel's whole state is these
  *          for each slot of the step's message:            numbers: it may be left before any
@@ -42,8 +43,8 @@ struct gr_move {
     int last;       /* 1: the last piece of the slot; 0 may be, too (commit() is certain) */
 };
 
-/* What moves the data. All functions get the stepper's ctx. */
-struct gr_executor_ops {
+/* A backend: what moves the data. All functions get the stepper's ctx. */
+struct gr_backend {
     /*
      * Whether each from-link has a slot to read and each to-link one to write: 1 or 0, negative on
      * error.
@@ -85,8 +86,8 @@ struct gr_cursor {
 
 struct gr_stepper {
     const struct gr_plan *plan;
-    const struct gr_executor_ops *ops;
-    void *ctx;                  /* for the functions of ops */
+    const struct gr_backend *backend;
+    void *ctx;                  /* of the backend's functions */
     const struct gr_gate *gate; /* NULL: steps begin as soon as they can */
     void *gate_ctx;             /* for the functions of gate */
     uint32_t nchannels;
@@ -95,9 +96,9 @@ struct gr_stepper {
     struct gr_cursor at[GR_MAX_CHANNELS];
 };
 
-/* Begin a plan; moves nothing. Plan, ops and ctx must live until the stepper is done. */
+/* Begin a plan; moves nothing. Plan, backend and ctx must live until the stepper is done. */
 void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
-                      const struct gr_executor_ops *ops, void *ctx);
+                      const struct gr_backend *backend, void *ctx);
 
 /*
  * Before the first gr_stepper_run(): let the gate decide when steps begin. Gate and ctx must live
@@ -107,7 +108,7 @@ void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx
 
 /*
  * Go as far as possible without waiting, or as far as m->burst allows. enum gr_status, or the
- * executor's negative error. *moved is increased by the number of slots that were handled. After an
+ * backend's negative error. *moved is increased by the number of slots that were handled. After an
  * error the stepper must not be run again.
  */
 int gr_stepper_run(struct gr_stepper *m, uint64_t *moved);

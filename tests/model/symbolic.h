@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The symbolic checker: runs all p ranks of a schedule in one process, on the step machine of the
- * real executors, with values in the place of data. This file owns its vocabulary.
+ * The symbolic checker: runs all p ranks of a schedule in one process, on the stepper, with
+ * values in the place of data. This file owns its vocabulary.
  *
  *      a case --> sym_run() --> SYM_OK, or the first check that failed; sym.why says where
  *
@@ -10,8 +10,8 @@
  * was written at all. Memory starts as poison. Links are FIFOs of a bounded number of slots, one
  * for each (channel, ordered pair).
  *
- * symbolic_executor.c  values, links, and struct gr_executor_ops on them: checks while data move
- * symbolic_lent.c      messages that are not in slots, but still where their sender has them
+ * symbolic_backend.c   values, links, and struct gr_backend on them: checks while data move
+ * symbolic_from_buffers.c  messages that are not in slots, but still where their sender has them
  * symbolic_run.c       sets a case up, runs the ranks in some order of scheduling, checks the end
  * symbolic_trees.c     a check of double trees on the trace of a run
  * symbolic_expect.c    what MPI and the algorithms' stated orders of reduction say each rank must
@@ -58,7 +58,7 @@ enum sym_check {
     /*
      * overwrites what it has sent and others have not taken yet, which is not said of the algorithm
      */
-    SYM_LENT,
+    SYM_OVERWRITTEN,
     SYM_STORES, /* an output element stored more than once where once is enough */
     SYM_IDLE,   /* links of a tree that do not carry data both ways in the steady state */
     SYM_NCHECKS
@@ -98,7 +98,7 @@ struct sym_case {
      * messages lie in their sender's buffers until they are taken, though the algorithm overwrites
      * what it has sent; where it does not they do, unless zero_copy is set
      */
-    int borrowed;
+    int from_buffers;
     enum sym_policy policy;
     uint64_t seed; /* of SYM_SHUFFLED and SYM_RANDOM */
 };
@@ -159,8 +159,8 @@ struct sym {
     struct sym_slot *slots;        /* [nlinks][slots] */
     struct sym_value *slot_values; /* [nlinks][slots][slot_elems] */
     /* of each of these: where its sender has it; NULL: nowhere */
-    const struct sym_value **borrowed;
-    size_t nlinks, links_room, slots_room, values_room, lent_room;
+    const struct sym_value **data_at;
+    size_t nlinks, links_room, slots_room, values_room, data_at_room;
     int *link_of;   /* [nchannels][from][to]: index into links, -1: not used yet */
     uint8_t *peers; /* [nchannels][from][to]: SYM_OUT, SYM_IN */
     size_t pairs_room;
@@ -215,11 +215,12 @@ void sym_size(struct sym_case *c, uint32_t chunks, size_t ragged);
 /* Note the first failure; returns -1. */
 int sym_fail(struct sym *w, enum sym_check check, int rank, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-extern const struct gr_executor_ops sym_executor;
-void sym_lend(struct sym *w, const struct gr_step *s, const struct sym_value *slot,
-              const struct sym_value *operand,
-              const struct sym_value *dest); /* the value is in the slot now */
-void sym_take_lent(struct sym_rank *me, const struct gr_step *s, const struct sym_value *slot);
+extern const struct gr_backend sym_backend;
+void sym_send_from_buffer(struct sym *w, const struct gr_step *s, const struct sym_value *slot,
+                          const struct sym_value *operand,
+                          const struct sym_value *dest); /* the value is in the slot now */
+void sym_take_from_buffer(struct sym_rank *me, const struct gr_step *s,
+                          const struct sym_value *slot);
 uint64_t sym_hash(uint64_t a, uint64_t b);
 struct sym_value sym_leaf(int rank, size_t elem);
 enum gr_layout sym_layout(const struct sym_case *c);

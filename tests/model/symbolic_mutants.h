@@ -69,7 +69,7 @@ static struct mutant mutants[] = {
     {"missing reduce in a tree", TREE, REDUCE, 4, 4, 2, 1, 4, DROP_REDUCE, ONE_STEP, SYM_MISSING},
     {"double reduce", RING, ALLREDUCE, 5, 1, 2, 0, 5, ADD_REDUCE, ONE_STEP, SYM_TWICE},
     {"wrong chunk reduced", RING, SCATTER, 5, 1, 2, 0, 1, NEXT_CHUNK, ONE_STEP, SYM_ELEMENT},
-    {"wrong chunk stored", RING, ALLGATHER, 5, 1, 2, 0, 4, NEXT_CHUNK, ONE_STEP, SYM_LENT},
+    {"wrong chunk stored", RING, ALLGATHER, 5, 1, 2, 0, 4, NEXT_CHUNK, ONE_STEP, SYM_OVERWRITTEN},
     {"operand is the output where it is not written yet", RING, ALLREDUCE, 5, 1, 2, 3, 1,
      OTHER_OPERAND, ONE_STEP, SYM_POISON},
     {"operand is the input where sums go on", FLAT, REDUCE, 12, 1, 2, 1, 1, OTHER_OPERAND, ONE_STEP,
@@ -108,7 +108,7 @@ static struct mutant mutants[] = {
     {"one slot in a ring of eight", RING, ALLREDUCE, 8, 1, 1, 0, 0, NO_EDIT, ONE_STEP,
      SYM_DEADLOCK},
     {"what was sent is overwritten", GR_ALGO_ONESHOT, ALLREDUCE, 4, 1, 2, 0, 0, NO_EDIT,
-     NOT_SAID_TO_OVERWRITE, SYM_LENT},
+     NOT_SAID_TO_OVERWRITE, SYM_OVERWRITTEN},
     {"tree all up, then all down", TREE, ALLREDUCE, 8, 64, 2, 0, 0, NO_EDIT, UP_THEN_DOWN,
      SYM_IDLE},
 };

@@ -204,7 +204,7 @@ static struct sym_case mutant_case(const struct mutant *m)
 
     c.root = GR_PIPE == gr_algo_layout(m->algo, m->coll) && m->p > 1 ? 1 : 0;
     sym_size(&c, m->chunks, 0);
-    c.in_place = c.borrowed = NOT_SAID_TO_OVERWRITE == m->whole;
+    c.in_place = c.from_buffers = NOT_SAID_TO_OVERWRITE == m->whole;
     c.slot_elems = TWO_CHUNKS == m->edit || RUNS_OF_CHUNKS == m->whole ? 3 : 1;
     return c;
 }

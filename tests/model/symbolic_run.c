@@ -242,7 +242,7 @@ static void set_up(struct sym *w, const struct sym_case *c)
         *me = (struct sym_rank) {.w = w, .rank = r};
         make_plan(w, me);
         make_buffers(me, &mem);
-        gr_stepper_start(&me->stepper, &me->plan, &sym_executor, me);
+        gr_stepper_start(&me->stepper, &me->plan, &sym_backend, me);
     }
 }
 
@@ -419,7 +419,7 @@ void sym_free(struct sym *w)
     free(w->links);
     free(w->slots);
     free(w->slot_values);
-    free(w->borrowed);
+    free(w->data_at);
     free(w->link_of);
     free(w->peers);
     free(w->messages);

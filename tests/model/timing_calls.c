@@ -16,7 +16,7 @@ static struct gr_link *link_of(struct gr_link *links, const struct tc_rank *r, u
     return &links[channel * (uint32_t) r->world->tw.p + (uint32_t) rank];
 }
 
-/* ---- the executor: a slot says when it arrives ---- */
+/* ---- the backend: a slot says when it arrives ---- */
 
 static int slot_is_there(const struct tc_rank *r, struct gr_link *l)
 {
@@ -75,7 +75,7 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *s)
     }
 }
 
-static const struct gr_executor_ops ops = {ready, move, commit, NULL};
+static const struct gr_backend ops = {ready, move, commit, NULL};
 
 /* ---- the gate: the timer, watched ---- */
 

@@ -27,26 +27,25 @@ static int gate_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     if (is_shut(g)) {
         return 0;
     }
-    return gr_host_executor.ready(&g->op, channel, step);
+    return gr_host_backend.ready(&g->op, channel, step);
 }
 
 static int gate_move(void *ctx, const struct gr_move *move)
 {
-    return gr_host_executor.move(&((struct ex_gate *) ctx)->op, move);
+    return gr_host_backend.move(&((struct ex_gate *) ctx)->op, move);
 }
 
 static void gate_commit(void *ctx, uint32_t channel, const struct gr_step *step)
 {
-    gr_host_executor.commit(&((struct ex_gate *) ctx)->op, channel, step);
+    gr_host_backend.commit(&((struct ex_gate *) ctx)->op, channel, step);
 }
 
 static int gate_finished(void *ctx)
 {
-    return gr_host_executor.finished(&((struct ex_gate *) ctx)->op);
+    return gr_host_backend.finished(&((struct ex_gate *) ctx)->op);
 }
 
-static const struct gr_executor_ops gated_mover = {gate_ready, gate_move, gate_commit,
-                                                   gate_finished};
+static const struct gr_backend gated_backend = {gate_ready, gate_move, gate_commit, gate_finished};
 
 /* ---- the timer's gate ---- */
 
@@ -98,7 +97,7 @@ static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
     op->bounce = c->direct ? r->bounce : NULL;
     gr_plan_build(&r->plan, r->team, &r->spec);
     r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;
-    gr_stepper_start(&r->stepper, &r->plan, &gated_mover, &r->gate);
+    gr_stepper_start(&r->stepper, &r->plan, &gated_backend, &r->gate);
     r->stepper.burst = (uint32_t) (rng_below(&r->random, 2) * rng_below(&r->random, 4));
     if (GR_SYNC_NONE != r->world->sync) {
         timer_begin(r, c);

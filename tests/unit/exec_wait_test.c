@@ -48,7 +48,7 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
                                  .bounce = w->ranks[rank].bounce};
     r->moved = 0;
     gr_plan_build(&r->plan, team, &spec);
-    gr_stepper_start(&r->stepper, &r->plan, &gr_host_executor, &r->op);
+    gr_stepper_start(&r->stepper, &r->plan, &gr_host_backend, &r->op);
 }
 
 static struct runner *sender; /* whose memory is read, or NULL */
@@ -69,7 +69,7 @@ static int ready_error;
 
 static int fail_ready(void *ctx, uint32_t channel, const struct gr_step *step)
 {
-    return ready_error < 0 ? ready_error : gr_host_executor.ready(ctx, channel, step);
+    return ready_error < 0 ? ready_error : gr_host_backend.ready(ctx, channel, step);
 }
 
 static int fail_move(void *ctx, const struct gr_move *move)
@@ -112,7 +112,7 @@ static void a_waiting_rank_names_who_is_missing(void **state)
 
 static void an_error_of_the_executor_comes_out_as_it_is(void **state)
 {
-    static const struct gr_executor_ops failing = {.ready = fail_ready, .move = fail_move};
+    static const struct gr_backend failing = {.ready = fail_ready, .move = fail_move};
     struct ex_world w;
     struct runner root;
     int r;
@@ -304,13 +304,13 @@ static void a_slot_may_hold_several_pieces(void **state)
                 .space = {(unsigned char *) in, (unsigned char *) out[rank], NULL},
                 .pids = w.pids,
                 .bounce = w.ranks[rank].bounce};
-            assert_int_equal(gr_host_executor.ready(&ops[rank], 0, s), 1);
-            assert_int_equal(gr_host_executor.move(&ops[rank], &first), 0);
-            assert_int_equal(gr_host_executor.move(&ops[rank], &second), 0);
-            gr_host_executor.commit(&ops[rank], 0, s);
+            assert_int_equal(gr_host_backend.ready(&ops[rank], 0, s), 1);
+            assert_int_equal(gr_host_backend.move(&ops[rank], &first), 0);
+            assert_int_equal(gr_host_backend.move(&ops[rank], &second), 0);
+            gr_host_backend.commit(&ops[rank], 0, s);
         }
         assert_memory_equal(out, want, sizeof(out));
-        assert_int_equal(gr_host_executor.finished(&ops[0]), 1);
+        assert_int_equal(gr_host_backend.finished(&ops[0]), 1);
     }
     ex_close(&w);
 }

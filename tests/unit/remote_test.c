@@ -218,13 +218,13 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     op.space[GR_IN] = (unsigned char *) data;
     assert_null(s.team->data.out[NEAR].valid_bytes);
     assert_non_null(s.team->data.out[FAR].valid_bytes);
-    assert_true(gr_host_executor.finished(&op));
-    assert_int_equal(gr_host_executor.move(&op, &two), 0);
-    assert_int_equal(gr_host_executor.move(&op, &one), 0);
-    gr_host_executor.commit(&op, 0, &step);
-    assert_int_equal(gr_host_executor.move(&op, &two), 0);
-    gr_host_executor.commit(&op, 0, &step);
-    assert_false(gr_host_executor.finished(&op));
+    assert_true(gr_host_backend.finished(&op));
+    assert_int_equal(gr_host_backend.move(&op, &two), 0);
+    assert_int_equal(gr_host_backend.move(&op, &one), 0);
+    gr_host_backend.commit(&op, 0, &step);
+    assert_int_equal(gr_host_backend.move(&op, &two), 0);
+    gr_host_backend.commit(&op, 0, &step);
+    assert_false(gr_host_backend.finished(&op));
     assert_int_equal(gr_host_waits_for(&op, 0, NULL, ranks), 1);
     assert_int_equal(ranks[0], FAR);
     gr_link_attach(&network, gr_slab_base(out.slab), out.handle.count, NSLOTS, SLOT);
@@ -233,9 +233,9 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     assert_int_equal(s.team->data.out[FAR].valid_bytes[network.mine % NSLOTS], 12);
     gr_link_pop(&network);
     assert_int_equal(s.team->data.out[FAR].valid_bytes[network.mine % NSLOTS], 8);
-    assert_false(gr_host_executor.finished(&op));
+    assert_false(gr_host_backend.finished(&op));
     gr_link_pop(&network);
-    assert_true(gr_host_executor.finished(&op));
+    assert_true(gr_host_backend.finished(&op));
     gr_team_destroy(s.team, s.pool);
     s.team = NULL;
     assert_true(gr_pool_usage(s.pool).leased > 0);
@@ -256,9 +256,9 @@ static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t o
     struct gr_move mv = {
         .step = step, .operand = operand, .dest = operand, .count = count, .last = 1};
 
-    assert_true(gr_host_executor.ready(op, 0, step));
-    assert_int_equal(gr_host_executor.move(op, &mv), 0);
-    gr_host_executor.commit(op, 0, step);
+    assert_true(gr_host_backend.ready(op, 0, step));
+    assert_int_equal(gr_host_backend.move(op, &mv), 0);
+    gr_host_backend.commit(op, 0, step);
 }
 
 /* A link of rank 0's whose reader, or whose writer, is played here. */
@@ -311,18 +311,18 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
                         in_data + 1, 16);
     move_one(&op, &send, 2, 2); /* too small */
     assert_null(origin(&s, first + 2));
-    assert_int_equal(gr_host_executor.move(&op, &half), 0); /* two pieces */
-    assert_int_equal(gr_host_executor.move(&op, &rest), 0);
-    gr_host_executor.commit(&op, 0, &send);
+    assert_int_equal(gr_host_backend.move(&op, &half), 0); /* two pieces */
+    assert_int_equal(gr_host_backend.move(&op, &rest), 0);
+    gr_host_backend.commit(&op, 0, &send);
     assert_null(origin(&s, first + 3));
     for (; network.mine < first + 4; gr_link_pop(&network)) {
         assert_true(gr_link_readable(&network));
-        assert_false(gr_host_executor.finished(&op));
+        assert_false(gr_host_backend.finished(&op));
         if (network.mine == first + 3) {
             assert_memory_equal(gr_link_slot(&network), in_data + 1, 28);
         }
     }
-    assert_true(gr_host_executor.finished(&op));
+    assert_true(gr_host_backend.finished(&op));
     near_in = s.team->data.in[NEAR]; /* the neighbour writes */
     memcpy(gr_link_slot(&near_in), &word, sizeof(word));
     gr_link_push(&near_in);
@@ -340,7 +340,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     op.zero_copy = 0;
     move_one(&op, &send, 0, 8);
     assert_null(origin(&s, first + 6));
-    assert_int_equal(op.borrowed, 3);
+    assert_int_equal(op.zero_copies, 3);
     leave(in, out);
     end(&s);
 }

@@ -26,7 +26,7 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 #define gr_gpu_run_join fake_run_join
 #define gr_split_run fake_split_run
 #define GR_FINAL final_bits()
-#define gr_staged_executor tested_mover
+#define gr_staged_backend tested_backend
 #define gr_staged_begin tested_begin
 #define gr_staged_end tested_end
 #define gr_staged_free tested_free

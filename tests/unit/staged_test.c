@@ -73,7 +73,7 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
     r->moved = 0;
     r->rc = GR_AGAIN;
     gr_plan_build(&r->plan, team, &spec);
-    gr_stepper_start(&r->stepper, &r->plan, &tested_mover, &r->staged);
+    gr_stepper_start(&r->stepper, &r->plan, &tested_backend, &r->staged);
     r->stepper.burst = (uint32_t) (rng_below(&seed, 2) * (1 + rng_below(&seed, 4)));
     assert_int_equal(
         tested_begin(&r->staged, &r->op, &r->stepper, &in, &out, 1 + rng_below(&seed, 1500)), 0);

@@ -251,7 +251,7 @@ static void run_calls(struct relay_rank *r)
             out_data[k] = 0;
         }
         disturb(&timer, r->rank, call);
-        gr_stepper_start(&stepper, &plan, &gr_host_executor, &op);
+        gr_stepper_start(&stepper, &plan, &gr_host_backend, &op);
         gr_timer_begin(&timer, &job, &timer_links, CALLS / 2 != call, 1);
         gr_stepper_gate(&stepper, &gate, &timer);
         while (GR_AGAIN == (rc = gr_stepper_run(&stepper, &moved))) {

@@ -116,7 +116,7 @@ static int begin_copies(struct gr_mpi_op *op)
         }
     }
     op->stage.brought = NULL != out.stream; /* without a stream, results are copied at the end */
-    if (0 > gr_staged_begin(&op->kept.staging, &run->host, &run->stepper, &in, &out,
+    if (0 > gr_staged_begin(&op->kept.staging, &run->op, &run->stepper, &in, &out,
                             stage_bytes_of(op))) {
         return GR_ERR_FAILED; /* finish reports it */
     }
@@ -129,7 +129,7 @@ static int staged_start(struct gr_op *base)
     int rc;
 
     memset(op->copies, 0, sizeof(op->copies));
-    rc = mca_coll_gpuring_host_start(base, &gr_staged_executor, &op->kept.staging);
+    rc = mca_coll_gpuring_host_start(base, &gr_staged_backend, &op->kept.staging);
     rc = 0 == rc ? begin_copies(op) : rc;
     return 0 == rc ? mca_coll_gpuring_host_time(base) : rc;
 }

@@ -88,7 +88,7 @@ static void move_by_reference(struct rank_run *r, const struct gr_move *mv)
 
 static int ready(void *ctx, uint32_t channel, const struct gr_step *step)
 {
-    return gr_host_executor.ready(ctx, channel, step);
+    return gr_host_backend.ready(ctx, channel, step);
 }
 
 static int move(void *ctx, const struct gr_move *mv)
@@ -112,7 +112,7 @@ static int move(void *ctx, const struct gr_move *mv)
         move_by_reference(r, mv);
         return 0;
     }
-    return gr_host_executor.move(&r->op, mv);
+    return gr_host_backend.move(&r->op, mv);
 }
 
 static void commit(void *ctx, uint32_t channel, const struct gr_step *step)
@@ -120,10 +120,10 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *step)
     struct rank_run *r = ctx;
 
     r->trace->pieces[r->trace->n - 1].ends = 1;
-    gr_host_executor.commit(&r->op, channel, step);
+    gr_host_backend.commit(&r->op, channel, step);
 }
 
-static const struct gr_executor_ops ops = {ready, move, commit, NULL};
+static const struct gr_backend ops = {ready, move, commit, NULL};
 
 static void *allocate(size_t bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The symbolic executor behind struct gr_executor_ops: values, links, and all checks that are made
+ * The symbolic backend of the stepper: values, links, and all checks that are made
  * while data move.
  */
 #include "symbolic.h"
@@ -102,8 +102,8 @@ static struct sym_link *link_find(struct sym_rank *me, uint32_t channel, int fro
         w->slot_values =
             sym_grow(w->slot_values, &w->values_room, (w->nlinks + 1) * slots * w->c->slot_elems,
                      sizeof(*w->slot_values));
-        w->borrowed = sym_grow(w->borrowed, &w->lent_room,
-                               (w->nlinks + 1) * slots * w->c->slot_elems, sizeof(*w->borrowed));
+        w->data_at = sym_grow(w->data_at, &w->data_at_room,
+                              (w->nlinks + 1) * slots * w->c->slot_elems, sizeof(*w->data_at));
         w->links[w->nlinks] =
             (struct sym_link) {.from = from, .to = to, .channel = channel, .tick = {-1, -1}};
         w->link_of[pair] = (int) w->nlinks++;
@@ -138,7 +138,7 @@ static int malformed(const struct gr_step *s)
            s->operand > GR_TMP || s->dest > GR_TMP;
 }
 
-static int executor_ready(void *ctx, uint32_t channel, const struct gr_step *s)
+static int backend_ready(void *ctx, uint32_t channel, const struct gr_step *s)
 {
     struct sym_rank *me = ctx;
     struct sym_link *l;
@@ -275,7 +275,7 @@ static void check_final(struct sym_rank *me, const struct gr_move *mv, const str
         note(me, "a result that is not put into the output", s, mv->dest + n);
     }
     for (k = 0; k < s->nfrom; k++) {
-        sym_take_lent(me, s, &work->from[k][n]);
+        sym_take_from_buffer(me, s, &work->from[k][n]);
         if (work->from[k][n].final != (taken && final)) {
             note(me,
                  work->from[k][n].final ? "takes a result for something else"
@@ -308,7 +308,7 @@ static void deliver(struct sym_rank *me, const struct gr_move *mv, size_t n,
     }
 }
 
-static int executor_move(void *ctx, const struct gr_move *mv)
+static int backend_move(void *ctx, const struct gr_move *mv)
 {
     struct sym_rank *me = ctx;
     const struct gr_step *s = mv->step;
@@ -342,8 +342,8 @@ static int executor_move(void *ctx, const struct gr_move *mv)
         }
         for (k = 0; k < s->nto; k++) {
             work.to[k][n] = v;
-            sym_lend(me->w, s, &work.to[k][n], &sources[0][n],
-                     NULL == work.dest ? NULL : &work.dest[n]);
+            sym_send_from_buffer(me->w, s, &work.to[k][n], &sources[0][n],
+                                 NULL == work.dest ? NULL : &work.dest[n]);
         }
         if (v.final && me->w->c->zero_copy) {
             deliver(me, mv, n, &v);
@@ -406,7 +406,7 @@ static void take_slot(struct sym_rank *me, struct sym_link *l, const struct gr_s
     me->received += me->fill;
 }
 
-static void executor_commit(void *ctx, uint32_t channel, const struct gr_step *s)
+static void backend_commit(void *ctx, uint32_t channel, const struct gr_step *s)
 {
     struct sym_rank *me = ctx;
     int k;
@@ -423,4 +423,4 @@ static void executor_commit(void *ctx, uint32_t channel, const struct gr_step *s
     me->budget--;
 }
 
-const struct gr_executor_ops sym_executor = {executor_ready, executor_move, executor_commit, NULL};
+const struct gr_backend sym_backend = {backend_ready, backend_move, backend_commit, NULL};
