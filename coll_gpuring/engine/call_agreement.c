@@ -14,7 +14,7 @@
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/params.h"
-#include "engine/run_board.h"
+#include "engine/run_mailbox.h"
 #include "engine/runtime.h"
 #include "engine/setup_messages.h"
 #include "engine/watchdog.h"
@@ -24,7 +24,7 @@
 #include "base/errors.h"
 #include "base/status.h"
 #include "exec/gpu/op.h"
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
 #include "exec/stepper.h"
@@ -110,7 +110,7 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
     if (NULL != op->queue->team->remote) {
         return 0;
     }
-    a->mail = (struct gr_mail) {
+    a->exchange = (struct gr_mailbox_call) {
         .coll = GR_COLL_ALLGATHER,
         .in = (unsigned char *) &a->record,
         .out = (unsigned char *) a->records,
@@ -118,7 +118,7 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
         .displs = a->spots,
         .reducer = {.elem_bytes = 1},
     };
-    op->early = (struct gr_early_post) {.mail = &a->mail, .way = GR_WAY_AGREEMENT};
+    op->early = (struct gr_early_post) {.call = &a->exchange, .way = GR_WAY_AGREEMENT};
     return 0;
 }
 
@@ -315,12 +315,13 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
 int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
 {
     struct gr_mailbox *box = &op->queue->team->agreement.box;
-    struct gr_mail *mail = &op->agreement.mail;
+    struct gr_mailbox_call *call = &op->agreement.exchange;
 
     if (NULL != op->queue->team->remote) {
         return poll_links(op, moved);
     }
-    return gr_mail_is_posted(box, mail) && gr_mail_take(box, mail, moved) ? GR_DONE : GR_AGAIN;
+    return gr_mailbox_is_posted(box, call) && gr_mailbox_take(box, call, moved) ? GR_DONE
+                                                                                : GR_AGAIN;
 }
 
 void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t size)
@@ -330,8 +331,8 @@ void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t siz
     if (NULL != team->remote) {
         mca_coll_gpuring_host_explain(op, "agreement", NULL, text, size);
     } else {
-        mca_coll_gpuring_mail_explain(&team->agreement.box, &op->agreement.mail, "agreement", text,
-                                      size);
+        mca_coll_gpuring_mailbox_explain(&team->agreement.box, &op->agreement.exchange, "agreement",
+                                         text, size);
     }
 }
 

@@ -13,7 +13,7 @@
 #include "engine/comm.h"
 #include "engine/params.h"
 
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "link/ipc_cache.h"
 
 #include <stdbool.h>
@@ -65,7 +65,7 @@ struct gr_call_agreement {
     int result;                           /* between nodes: 0, or -1 when calls differ */
     struct gr_call_record record;         /* this rank's */
     struct gr_combined_records combined;  /* between nodes: this rank's, then all ranks' */
-    struct gr_mail mail;                  /* inside a node: the allgather of records on boards */
+    struct gr_mailbox_call exchange;      /* inside a node: the allgather of records on boards */
     struct gr_call_record *records;       /* [rank]; owned */
     const struct gr_ipc_handle **outputs; /* [rank]: of receive buffers, in records */
     size_t *spots;                        /* [rank]: bytes from records to the rank's record */

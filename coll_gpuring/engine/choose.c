@@ -111,7 +111,8 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_d
         .nslots = team->data.nslots,
         .post_bytes = data->post_bytes,
         /* both need memory that all ranks see */
-        .box_bytes = NULL != comm->remote ? 0 : (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES],
+        .mailbox_bytes =
+            NULL != comm->remote ? 0 : (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES],
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
         .internode = internode_of(comm),
     };

@@ -11,7 +11,7 @@
 #include "engine/params.h"
 
 #include "base/errors.h"
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "link/team.h"
 #include "timing/sync_port.h"
 #include "timing/timer.h"
@@ -31,7 +31,7 @@ static bool needs_small(const struct gr_comm *comm)
 }
 
 struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t nsets,
-                                               size_t box_bytes)
+                                               size_t mailbox_bytes)
 {
     const int64_t *value = comm->params.value;
     struct gr_team_params params = {
@@ -42,7 +42,7 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t ns
         .nslots = (uint32_t) value[GR_PARAM_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_SLOT_BYTES],
         .nsets = nsets,
-        .box_bytes = box_bytes,
+        .mailbox_bytes = mailbox_bytes,
         .record_bytes = sizeof(struct gr_call_record),
         .small_slots = needs_small(comm) ? GR_SMALL_SLOTS : 0,
         .small_bytes = GR_SMALL_BYTES,

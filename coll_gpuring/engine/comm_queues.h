@@ -31,11 +31,11 @@ static inline uint32_t gr_device_channels(const struct gr_comm *comm)
 }
 
 /*
- * A queue without links. The communicator must outlive it. nsets: sets of its boards; box_bytes:
- * largest post to a mailbox. NULL: no memory.
+ * A queue without links. The communicator must outlive it. nsets: sets of its boards;
+ * mailbox_bytes: largest post to a mailbox. NULL: no memory.
  */
 struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t nsets,
-                                               size_t box_bytes);
+                                               size_t mailbox_bytes);
 
 /*
  * Make the communicator's queue for calls of an order, unless it is there. The caller holds

@@ -4,7 +4,7 @@
  * which executor an op gets (op->exec); all other files call it through this table.
  *
  *      executor   file                 data moves                         links
- *      board      run_board.c          through boards: mailboxes          boards
+ *      mailbox    run_mailbox.c        through boards                     boards
  *      host       run_host.c           steps on host memory               host memory, network
  *      staged     mpi/staging/         the same, while buffers on a       host memory, network
  *                 overlap.c            device are copied
@@ -49,8 +49,8 @@ struct gr_executor {
     int (*prepare)(struct gr_op *op);
 
     /*
-     * Begin; sets the executor's part of op->run. The board executor is an exception: its prepare
-     * sets op->run.mail, since a message may be posted before the op's turn. 0, or GR_ERR_...
+     * Begin; sets the executor's part of op->run. The mailbox executor is an exception: its prepare
+     * sets op->run.mailbox, since a message may be posted before the op's turn. 0, or GR_ERR_...
      */
     int (*start)(struct gr_op *op);
 

@@ -29,7 +29,7 @@
 #include "engine/op_hooks.h"
 #include "engine/run_device.h"
 
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "exec/stepper.h"
 #include "sched/protocol.h"
 #include "tune/select.h"
@@ -62,9 +62,9 @@ struct gr_op_agreed {
     bool zero_copy; /* kernels may write results to other ranks' buffers */
 };
 
-/* A message to a board that an op posts before its turn. mail NULL: there is none. Borrowed. */
+/* A message to a board that an op posts before its turn. call NULL: there is none. Borrowed. */
 struct gr_early_post {
-    struct gr_mail *mail;
+    struct gr_mailbox_call *call;
     int way; /* GR_WAY_MAILBOX or GR_WAY_AGREEMENT: whose board */
 };
 
@@ -117,10 +117,10 @@ struct gr_op {
 
     /* State of the executor; during an agreement between nodes, host is that of its exchange. */
     union {
-        struct gr_mail mail;          /* run_board.c */
-        struct gr_host_run host;      /* host_steps.c */
-        struct gr_device_run device;  /* run_device.c */
-        struct gr_messages *messages; /* run_messages.c; owned */
+        struct gr_mailbox_call mailbox; /* run_mailbox.c */
+        struct gr_host_run host;        /* host_steps.c */
+        struct gr_device_run device;    /* run_device.c */
+        struct gr_messages *messages;   /* run_messages.c; owned */
     } run;
 
     struct gr_op_kept kept; /* memory for the next call */

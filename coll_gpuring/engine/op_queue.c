@@ -24,7 +24,7 @@
 #include "engine/watchdog.h"
 
 #include "exec/gpu/team.h"
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "link/team.h"
 
 #include <stdatomic.h>
@@ -52,7 +52,7 @@ static bool try_post(struct gr_op_queue *queue, const struct gr_op *op)
 {
     return 0 == queue->comm->failed &&
            GR_LINKS_THERE == gr_team_links(queue->team, op->early.way, 0) &&
-           gr_mail_post(early_box(queue, op), op->early.mail);
+           gr_mailbox_post(early_box(queue, op), op->early.call);
 }
 
 static void append(struct gr_op_queue *queue, struct gr_op *op)
@@ -64,8 +64,8 @@ static void append(struct gr_op_queue *queue, struct gr_op *op)
     gr_lock(&queue->order_lock);
     *queue->tail = op;
     queue->tail = &op->next;
-    if (NULL != op->early.mail) {
-        gr_mail_begin(early_box(queue, op), op->early.mail);
+    if (NULL != op->early.call) {
+        gr_mailbox_begin(early_box(queue, op), op->early.call);
         if (NULL == queue->unposted) {
             queue->unposted = op;
         }
@@ -110,7 +110,7 @@ static void post_early(struct gr_op_queue *queue)
 
     gr_lock(&queue->order_lock);
     for (op = queue->unposted; NULL != op; op = op->next) {
-        if (NULL != op->early.mail && !try_post(queue, op)) {
+        if (NULL != op->early.call && !try_post(queue, op)) {
             break;
         }
     }
@@ -345,7 +345,7 @@ static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
     unsigned k;
 
     append(queue, op);
-    if (gr_op_has_agreement(op) || NULL == op->early.mail || queue->unposted != op ||
+    if (gr_op_has_agreement(op) || NULL == op->early.call || queue->unposted != op ||
         first_of(queue) != op || !try_post(queue, op)) {
         return false;
     }
@@ -353,7 +353,7 @@ static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
     op->phase = GR_OP_RUNNING;
     box = early_box(queue, op);
     for (k = mca_coll_gpuring_polls_per_progress(); k > 0; k--) {
-        if (gr_mail_take(box, op->early.mail, &queue->watch.moved)) {
+        if (gr_mailbox_take(box, op->early.call, &queue->watch.moved)) {
             remove_first(queue);
             mca_coll_gpuring_op_end(op);
             return true;

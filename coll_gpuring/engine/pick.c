@@ -8,7 +8,7 @@
 #include "engine/executor.h"
 #include "engine/host_steps.h"
 #include "engine/op.h"
-#include "engine/run_board.h"
+#include "engine/run_mailbox.h"
 #include "engine/run_device.h"
 #include "engine/run_host.h"
 #include "engine/run_messages.h"
@@ -32,7 +32,7 @@ const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op)
         return &mca_coll_gpuring_run_messages;
     }
     if (GR_WAY_MAILBOX == op->choice.way) {
-        return &mca_coll_gpuring_run_board;
+        return &mca_coll_gpuring_run_mailbox;
     }
     replaced = op->hooks->replace_host(op);
     return NULL != replaced ? replaced : &mca_coll_gpuring_run_host;

@@ -13,7 +13,7 @@
 #include "base/errors.h"
 #include "cuda/rdma.h"
 #include "exec/gpu/team.h"
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "link/fifo.h"
 #include "link/team.h"
 #include "sched/sched.h"

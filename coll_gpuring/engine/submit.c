@@ -16,7 +16,7 @@
 #include "engine/watchdog.h"
 
 #include "base/errors.h"
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "link/fifo.h"
 #include "link/team.h"
 #include "sched/sched.h"
@@ -28,7 +28,7 @@ void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr
     op->phase = GR_OP_QUEUED;
     op->exec = NULL;
     op->fallback = GR_FALLBACK_SETUP;
-    op->early.mail = NULL;
+    op->early.call = NULL;
     op->kept.planned = false;
     op->agreement.use = GR_AGREEMENT_NONE;
     op->agreed = (struct gr_op_agreed) {.fetches = !comm->gpu};
@@ -105,7 +105,7 @@ int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
 /* ---- persistent requests ---- */
 
 /* Requests of all sizes share slabs of few sizes: a set with its head is a power of two. */
-static size_t persistent_box_bytes(size_t post_bytes)
+static size_t persistent_mailbox_bytes(size_t post_bytes)
 {
     size_t set = GR_CACHE_LINE;
 
@@ -149,7 +149,7 @@ int mca_coll_gpuring_persistent_queue(struct gr_op *op, struct gr_op_queue **que
         return rc;
     }
     *queue = mca_coll_gpuring_queue_new(comm, GR_SETS_PERSISTENT,
-                                        persistent_box_bytes(op->data.post_bytes));
+                                        persistent_mailbox_bytes(op->data.post_bytes));
     if (NULL == *queue) {
         return GR_ERR_NOMEM;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab,
- * pool.h), which all others read. exec/mail.h says what is written there.
+ * pool.h), which all others read. exec/mailbox.h says what is written there.
  *
  *      rank w's board   [left|consumed] of each reader   set 0          set 1          set nsets-1
  *                                                        [epoch|data]   [epoch|data]   [epoch|data]

@@ -56,7 +56,7 @@ static void team_free(struct gr_team *team)
     channel_set_free(&team->small);
     channel_set_free(&team->notes);
     free(team->links);
-    boards_free(&team->mail);
+    boards_free(&team->mailbox);
     boards_free(&team->agreement);
     free(team);
 }
@@ -88,7 +88,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     complete = 0 == gr_rings_init(&team->rings, params->p);
     team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
     complete = complete &&
-               0 == boards_init(&team->mail, params, params->nsets, params->box_bytes) &&
+               0 == boards_init(&team->mailbox, params, params->nsets, params->mailbox_bytes) &&
                0 == boards_init(&team->agreement, params, GR_SETS, params->record_bytes) &&
                0 == channel_set_init(&team->data, params->nchannels, params->nslots,
                                      params->slot_bytes, params->p) &&
@@ -154,7 +154,7 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
         leave_channel_set(&team->data, team->p, pool);
         leave_channel_set(&team->small, team->p, pool);
         leave_channel_set(&team->notes, team->p, pool);
-        leave_boards(team, &team->mail, pool);
+        leave_boards(team, &team->mailbox, pool);
         leave_boards(team, &team->agreement, pool);
     }
     team_free(team);
@@ -169,7 +169,7 @@ _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int ro
 
 struct gr_boards *gr_team_boards(struct gr_team *team, int way)
 {
-    return GR_WAY_AGREEMENT == way ? &team->agreement : &team->mail;
+    return GR_WAY_AGREEMENT == way ? &team->agreement : &team->mailbox;
 }
 
 struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way)

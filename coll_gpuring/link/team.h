@@ -46,7 +46,7 @@ struct gr_team {
     struct gr_channel_set data;   /* links of algorithms */
     struct gr_channel_set small;  /* links of their small messages: many slots, so few credits */
     struct gr_channel_set notes;  /* links of step timing: one channel, along torus dimensions */
-    struct gr_boards mail;        /* of small calls */
+    struct gr_boards mailbox;     /* of small calls */
     struct gr_boards agreement;   /* of call records */
     _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links; owned */
     const int32_t *pids;          /* [rank]; borrowed */
@@ -74,7 +74,7 @@ struct gr_team_params {
     uint32_t nslots;       /* of a link of algorithms */
     size_t slot_bytes;     /* size of these slots */
     uint32_t nsets;        /* sets of a board: a power of two, at least 2 */
-    size_t box_bytes;      /* largest message of a mailbox */
+    size_t mailbox_bytes;  /* largest message of a mailbox */
     size_t record_bytes;   /* size of a call record; 0: there are none */
     uint32_t small_slots;  /* of a link for small messages; 0: there are none */
     size_t small_bytes;    /* size of these slots */
@@ -99,7 +99,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params);
  */
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 
-/* Whether the team has the links of `way` (of a rooted algorithm: with that root); where it is kept. */
+/* Whether the team has the links of `way` (of a rooted algorithm: with that root); where it is. */
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root);
 _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
 

@@ -19,7 +19,7 @@
 #include "mpi/staging/stage.h"
 #include "mpi/type_codes.h"
 
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
 #include "sched/sched.h"
@@ -93,7 +93,7 @@ int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op)
         r->total = total = largest = call->rcount * unit;
     }
     data->bytes = total * r->elem_bytes;
-    data->post_bytes = gr_mail_bytes(row->coll, data->bytes, largest * r->elem_bytes);
+    data->post_bytes = gr_mailbox_bytes(row->coll, data->bytes, largest * r->elem_bytes);
     return OMPI_SUCCESS;
 }
 

@@ -35,7 +35,7 @@ enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
 
 /*
  * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go
- * through mailboxes (exec/mail.h).
+ * through mailboxes (exec/mailbox.h).
  */
 enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
 

@@ -106,11 +106,11 @@ struct gr_costs gr_machine_costs(const struct gr_machine *m, const struct gr_cos
         return costs;
     }
     costs.step = base->step * slower;
-    costs.mail = base->mail * slower;
+    costs.mailbox = base->mailbox * slower;
     costs.byte = per_byte(is_one_way(q) ? m->one_way : m->two_way, costs.step, bytes);
     costs.combine = 0; /* to combine with what is in a slot takes the place of copying it */
     /* both ranks wrote that size and read it: gr_cost_mailbox() counts 1.6 times these bytes */
-    costs.mail_byte = per_byte(m->two_way, 2 * costs.mail, 0) / (2 * 1.6);
+    costs.mailbox_byte = per_byte(m->two_way, 2 * costs.mailbox, 0) / (2 * 1.6);
     if (m->call > 0) {
         first = share_of_first(q);
         costs.direct_step = m->call + 2 * costs.step;

@@ -19,9 +19,9 @@ const struct gr_costs gr_costs_host = {
     .direct_byte = 0.00006,
     .direct_from = 4096,
     .direct_most = 16 << 20,
-    .mail = 0.15,
-    .mail_byte = 0.00008,
-    .mail_ranks = 32,
+    .mailbox = 0.15,
+    .mailbox_byte = 0.00008,
+    .mailbox_ranks = 32,
 };
 
 /*
@@ -89,15 +89,15 @@ double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args
         GR_COLL_REDUCE_SCATTER == q->coll ? (double) q->post_bytes / q->p : (double) q->post_bytes;
 
     /* where all post, lines are written and read by both sides at the same time */
-    return costs->mail * (boards + (rooted ? 0 : 1)) +
-           (rooted ? 1 : 1.6) * costs->mail_byte * ((double) q->post_bytes + boards * out);
+    return costs->mailbox * (boards + (rooted ? 0 : 1)) +
+           (rooted ? 1 : 1.6) * costs->mailbox_byte * ((double) q->post_bytes + boards * out);
 }
 
 /* Whether the call can go through mailboxes. */
 static int fits_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    return GR_COLL_ALLTOALL != q->coll && q->post_bytes <= q->box_bytes &&
-           q->p <= costs->mail_ranks;
+    return GR_COLL_ALLTOALL != q->coll && q->post_bytes <= q->mailbox_bytes &&
+           q->p <= costs->mailbox_ranks;
 }
 
 /* Ranks up to which an algorithm is chosen that is not forced. */

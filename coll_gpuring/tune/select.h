@@ -34,9 +34,9 @@ struct gr_costs {
     size_t direct_from; /* bytes of S from which on */
     size_t direct_most; /* bytes of a message that need not fit a slot */
     /* mailboxes */
-    double mail;      /* post and take of one rank's board */
-    double mail_byte; /* copied to a board, or from one */
-    int mail_ranks;   /* most ranks: every rank reads all boards */
+    double mailbox;      /* post and take of one rank's board */
+    double mailbox_byte; /* copied to a board, or from one */
+    int mailbox_ranks;   /* most ranks: every rank reads all boards */
 };
 
 /* Links in host shared memory; in device memory, by path. */
@@ -75,10 +75,10 @@ struct gr_select_args {
     int forced;
     uint32_t nchannels; /* at most */
     size_t slot_bytes;
-    uint32_t nslots;   /* of a link */
-    size_t post_bytes; /* most that a rank would post to its mailbox board */
-    size_t box_bytes;  /* most that fits there; 0: no mailboxes */
-    int direct;        /* whether direct plans may be chosen */
+    uint32_t nslots;      /* of a link */
+    size_t post_bytes;    /* most that a rank would post to its mailbox board */
+    size_t mailbox_bytes; /* most that fits there; 0: no mailboxes */
+    int direct;           /* whether direct plans may be chosen */
     /* forced, or -1; passed over where line_bytes says that it is not possible */
     int protocol;
     /* most that a message takes in lines; 0: not possible. Simple: not read */
@@ -103,9 +103,9 @@ double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args
 struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_args *q);
 
 /*
- * The same with constants that were measured in this job. The results of a reduction among more than
- * two ranks must not depend on them, so its algorithm follows `built_in`; measured constants then
- * choose how messages are copied, if the order of reduction does not depend on that.
+ * The same with constants that were measured in this job. The results of a reduction among more
+ * than two ranks must not depend on them, so its algorithm follows `built_in`; measured constants
+ * then choose how messages are copied, if the order of reduction does not depend on that.
  */
 struct gr_choice gr_select_measured(const struct gr_costs *built_in,
                                     const struct gr_costs *measured,

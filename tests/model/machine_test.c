@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is measured of a machine (tune/measure.h), the constants made of it (tune/machine.h), and what
- * may depend on them: how bytes are copied, but never the order in which more than two ranks reduce.
+ * What is measured of a machine (tune/measure.h), the constants made of it (tune/machine.h), and
+ * what may depend on them: how bytes are copied, but never the order in which more than two ranks
+ * reduce.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* processor sets */
@@ -98,13 +99,13 @@ static void constants_are_the_measured_ones(void **state)
         /* a time of slots has the step that the first message takes, but for most of it bytes */
         assert_true(costs.byte * 5000 > 0.1 && costs.byte * 5000 <= 1.001);
         assert_true(fabs(costs.step / other.step - 4) < 0.001);
-        assert_true(fabs(costs.mail / other.mail - 4) < 0.001);
+        assert_true(fabs(costs.mailbox / other.mailbox - 4) < 0.001);
         /* refused: those of the base are as good as any */
         assert_true(other.direct_byte == gr_costs_host.direct_byte);
         /* what decides the order of reduction stays */
         assert_true(costs.flat_ranks == gr_costs_host.flat_ranks &&
                     costs.channel_bytes == gr_costs_host.channel_bytes &&
-                    costs.mail_ranks == gr_costs_host.mail_ranks);
+                    costs.mailbox_ranks == gr_costs_host.mailbox_ranks);
         /* what is fetched has to be combined besides */
         costs = costs_of(&m, GR_COLL_REDUCE, 3, bytes);
         assert_true(fabs(costs.direct_byte - 1.0 / 20000 - 1.0 / 100000) < 1e-7);

@@ -136,10 +136,11 @@ static int posts(const struct mx_call *c, int rank)
                                     : GR_COLL_ALLGATHER != c->coll || rank != c->hollow;
 }
 
-static struct gr_mail make_mail(int rank, int call)
+static struct gr_mailbox_call make_mail(int rank, int call)
 {
     const struct mx_call *c = &x.game->calls[call];
-    struct gr_mail m = {.coll = c->coll, .root = c->root, .count = 1, .reducer = {.elem_bytes = 8}};
+    struct gr_mailbox_call m = {
+        .coll = c->coll, .root = c->root, .count = 1, .reducer = {.elem_bytes = 8}};
 
     m.in = (const unsigned char *) x.in[rank][call];
     m.out = (unsigned char *) x.now.out[rank][call];
@@ -212,9 +213,9 @@ static int in_the_way(int r, int call, int perhaps)
     return call + 1 - (x.now.taken[r] - (perhaps ? nsets / 2 - 1 : 0)) > nsets;
 }
 
-static int check_postponed(int rank, int call, const struct gr_mail *m)
+static int check_postponed(int rank, int call, const struct gr_mailbox_call *m)
 {
-    int ranks[MX_RANKS], named = 0, n = gr_mail_waits_for(&x.now.box[rank], m, ranks), k;
+    int ranks[MX_RANKS], named = 0, n = gr_mailbox_waits_for(&x.now.box[rank], m, ranks), k;
 
     for (k = 0; k < n; k++) {
         named |= 1 << ranks[k];
@@ -234,13 +235,13 @@ static int check_postponed(int rank, int call, const struct gr_mail *m)
 static int try_post(int rank)
 {
     int call = x.now.posted[rank], k;
-    struct gr_mail m;
+    struct gr_mailbox_call m;
 
     if (call == x.game->ncalls) {
         return 0;
     }
     m = make_mail(rank, call);
-    if (!gr_mail_post(&x.now.box[rank], &m)) {
+    if (!gr_mailbox_post(&x.now.box[rank], &m)) {
         return check_postponed(rank, call, &m);
     }
     for (k = 0; k < x.game->p; k++) {
@@ -255,14 +256,14 @@ static int try_post(int rank)
 static int try_take(int rank)
 {
     int call = x.now.taken[rank], missing[MX_RANKS], n;
-    struct gr_mail m;
+    struct gr_mailbox_call m;
     uint64_t moved = 0;
 
     if (call == x.now.posted[rank]) {
         return 0;
     }
     m = make_mail(rank, call);
-    if (gr_mail_take(&x.now.box[rank], &m, &moved)) {
+    if (gr_mailbox_take(&x.now.box[rank], &m, &moved)) {
         x.now.next[rank][call] = 0;
         x.now.taken[rank]++;
         return check_result(rank, call);
@@ -271,7 +272,7 @@ static int try_take(int rank)
     if (x.game->harm_only) {
         return 0;
     }
-    n = gr_mail_waits_for(&x.now.box[rank], &m, missing);
+    n = gr_mailbox_waits_for(&x.now.box[rank], &m, missing);
     if (1 != n || missing[0] == rank || !posts(&x.game->calls[call], missing[0]) ||
         x.now.posted[missing[0]] > call) {
         return fail(MX_REPORT, rank, call, "waits for a post, of %d ranks, of %d", n,
@@ -387,9 +388,9 @@ enum mx_fault mx_explore(const struct mx_game *g, uint64_t *states, char *why, s
             gr_board_attach(&x.now.box[r], k, x.now.boards[k]);
         }
         for (k = 0; k < g->ncalls; k++) {
-            struct gr_mail m;
+            struct gr_mailbox_call m;
 
-            gr_mail_begin(&x.now.box[r], &m);
+            gr_mailbox_begin(&x.now.box[r], &m);
         }
     }
     (void) is_new();

@@ -10,7 +10,7 @@
 #ifndef GR_TESTS_MAILBOX_EXPLORE_H
 #define GR_TESTS_MAILBOX_EXPLORE_H
 
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 
 enum { MX_RANKS = 4, MX_CALLS = 8, MX_SETS = 4 };
 

@@ -28,7 +28,7 @@ static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst
 #define memcpy hooked_memcpy
 #define gr_reduce hooked_reduce
 #include "link/board.c"
-#include "exec/mail.c"
+#include "exec/mailbox.c"
 #pragma pop_macro("atomic_store_explicit")
 #pragma pop_macro("atomic_load_explicit")
 #undef memcpy

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mailboxes (exec/mail.h): every collective with data, in seeded orders of scheduling and in
+ * Mailboxes (exec/mailbox.h): every collective with data, in seeded orders of scheduling and in
  * threads, across the wrap of epochs; all orders of a few calls; how far ranks may run ahead. Seed:
  * GPURING_SEED.
  */
@@ -230,12 +230,12 @@ static void go_to(struct calls *c, int rank, size_t taken)
 static void waits_for_slow(struct calls *c, int rank, int slow)
 {
     struct mail_rank *r = &c->w.ranks[rank];
-    struct gr_mail *m = &r->mails[r->posted % GR_SETS];
+    struct gr_mailbox_call *m = &r->mails[r->posted % GR_SETS];
     int ranks[EX_MAX_RANKS];
 
     assert_int_equal(r->begun, r->posted + 1);
-    assert_int_equal(gr_mail_post(&r->box, m), 0);
-    assert_int_equal(gr_mail_waits_for(&r->box, m, ranks), 1);
+    assert_int_equal(gr_mailbox_post(&r->box, m), 0);
+    assert_int_equal(gr_mailbox_waits_for(&r->box, m, ranks), 1);
     assert_int_equal(ranks[0], slow);
 }
 
@@ -309,18 +309,18 @@ static void several_calls_may_be_posted_before_any_is_taken(void **state)
             calls_open(&c, colls[k], 0, 3, nsets, UINT64_MAX - 1);
             for (r = c.w.ranks; r < c.w.ranks + 3; r++) {
                 for (n = 0; n < nsets; n++) {
-                    struct gr_mail *m = &r->mails[n];
+                    struct gr_mailbox_call *m = &r->mails[n];
 
                     ex_buffers_make(&r->buffers[n], &c.cases[n], 3, r->rank);
                     *m = ex_mail(&c.cases[n], &r->buffers[n]);
-                    gr_mail_begin(&r->box, m);
-                    assert_int_equal(gr_mail_post(&r->box, m), 1);
+                    gr_mailbox_begin(&r->box, m);
+                    assert_int_equal(gr_mailbox_post(&r->box, m), 1);
                     r->begun++;
                     r->posted++;
                 }
                 if (r->rank < 2) { /* and whose post is missing is said of the first of them */
-                    assert_int_equal(gr_mail_take(&r->box, &r->mails[0], &moved), 0);
-                    assert_int_equal(gr_mail_waits_for(&r->box, &r->mails[0], ranks), 1);
+                    assert_int_equal(gr_mailbox_take(&r->box, &r->mails[0], &moved), 0);
+                    assert_int_equal(gr_mailbox_waits_for(&r->box, &r->mails[0], ranks), 1);
                     assert_int_equal(ranks[0], r->rank + 1);
                 }
             }
@@ -339,7 +339,7 @@ static void input_and_output_may_overlap(void **state)
     enum { P = 3, ARENA = 64, ELEM = 8 };
     struct mail_shape s = {P, 2, ARENA * ELEM, 0, 1};
     unsigned char arena[P][ARENA * ELEM], *want;
-    struct gr_mail mails[P];
+    struct gr_mailbox_call mails[P];
     struct mail_world w;
     uint64_t moved = 0;
     int round, r;
@@ -364,11 +364,11 @@ static void input_and_output_may_overlap(void **state)
 
             ex_fill(&c, r, ex_input_begin(&c, r), nin, b.in);
             mails[r] = ex_mail(&c, &b);
-            gr_mail_begin(&w.ranks[r].box, &mails[r]);
-            assert_int_equal(gr_mail_post(&w.ranks[r].box, &mails[r]), 1);
+            gr_mailbox_begin(&w.ranks[r].box, &mails[r]);
+            assert_int_equal(gr_mailbox_post(&w.ranks[r].box, &mails[r]), 1);
         }
         for (r = 0; r < P; r++) {
-            assert_int_equal(gr_mail_take(&w.ranks[r].box, &mails[r], &moved), 1);
+            assert_int_equal(gr_mailbox_take(&w.ranks[r].box, &mails[r], &moved), 1);
             if (GR_COLL_BCAST != c.coll && (GR_COLL_REDUCE != c.coll || r == c.root)) {
                 size_t at = GR_COLL_REDUCE_SCATTER == c.coll ? (size_t) r * c.count * ELEM : 0;
 
@@ -394,9 +394,9 @@ static void sets_hold_what_they_were_made_for(void **state)
                          5 * sizeof(struct gr_lease_user) + 4 * box.stride);
     }
     assert_int_equal(gr_board_stride(48), GR_CACHE_LINE); /* one line, one exchange */
-    assert_int_equal(gr_mail_bytes(GR_COLL_ALLGATHER, 1000, 300), 300);
-    assert_int_equal(gr_mail_bytes(GR_COLL_REDUCE_SCATTER, 1000, 300), 1000);
-    assert_int_equal(gr_mail_bytes(GR_COLL_BCAST, 1000, 300), 1000);
+    assert_int_equal(gr_mailbox_bytes(GR_COLL_ALLGATHER, 1000, 300), 300);
+    assert_int_equal(gr_mailbox_bytes(GR_COLL_REDUCE_SCATTER, 1000, 300), 1000);
+    assert_int_equal(gr_mailbox_bytes(GR_COLL_BCAST, 1000, 300), 1000);
 }
 
 int main(void)

@@ -106,10 +106,10 @@ static void mailboxes_and_fetching_go_by_their_price(void **state)
     assert_true(gr_select(&costs, &q).direct);
     costs.direct_step = costs.direct_byte = 1e6;
     assert_false(gr_select(&costs, &q).direct);
-    q.box_bytes = 8192;
-    costs.mail = costs.mail_byte = 0;
+    q.mailbox_bytes = 8192;
+    costs.mailbox = costs.mailbox_byte = 0;
     assert_int_equal(gr_select(&costs, &q).way, GR_WAY_MAILBOX);
-    costs.mail = 1e6;
+    costs.mailbox = 1e6;
     assert_int_not_equal(gr_select(&costs, &q).way, GR_WAY_MAILBOX);
 }
 

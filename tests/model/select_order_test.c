@@ -29,12 +29,12 @@ static struct gr_costs scaled(const struct gr_costs *costs, struct gr_select_arg
     c.step *= step;
     c.own *= step;
     c.direct_step *= step;
-    c.mail *= step;
+    c.mailbox *= step;
     q->internode.step *= step;
     c.byte *= byte;
     c.combine *= byte;
     c.direct_byte *= byte;
-    c.mail_byte *= byte;
+    c.mailbox_byte *= byte;
     q->internode.byte *= byte;
     for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
         c.lines[protocol].step *= step;

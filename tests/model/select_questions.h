@@ -82,7 +82,7 @@ static inline void for_each_host(enum gr_coll coll, visit_fn visit)
         q.torus.dims[1] = 4;
         for (k = 0; k < 6 * COUNT_OF(slots); k++) {
             q.slot_bytes = slots[k / 6];
-            q.box_bytes = boxes[k / 2 % 3];
+            q.mailbox_bytes = boxes[k / 2 % 3];
             q.direct = (int) (k % 2);
             visit(&gr_costs_host, &q);
         }
@@ -145,8 +145,8 @@ static inline void for_each_question(visit_fn visit)
 
 static inline int fits_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    return GR_COLL_ALLTOALL != q->coll && q->box_bytes > 0 && q->post_bytes <= q->box_bytes &&
-           q->p <= costs->mail_ranks;
+    return GR_COLL_ALLTOALL != q->coll && q->mailbox_bytes > 0 &&
+           q->post_bytes <= q->mailbox_bytes && q->p <= costs->mailbox_ranks;
 }
 
 /*

@@ -160,10 +160,10 @@ static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
     size_t per_rank;
 
     (void) state;
-    costs.mail = costs.mail_byte = 0; /* nothing is cheaper */
-    costs.mail_ranks = 5;
+    costs.mailbox = costs.mailbox_byte = 0; /* nothing is cheaper */
+    costs.mailbox_ranks = 5;
     for (q.forced = -1; q.forced < GR_NWAYS; q.forced += 1 + GR_WAY_MAILBOX) { /* none, mailboxes */
-        q.box_bytes = 1000;
+        q.mailbox_bytes = 1000;
         for (per_rank = 990; per_rank < 1010; per_rank++) {
             set_bytes(&q, 5 * per_rank);
             assert_int_equal(GR_WAY_MAILBOX == gr_select(&costs, &q).way, per_rank <= 1000);
@@ -173,7 +173,7 @@ static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
             assert_int_equal(GR_WAY_MAILBOX == gr_select(&costs, &q).way, q.p <= 5);
         }
         q.p = 5;
-        q.box_bytes = 0;
+        q.mailbox_bytes = 0;
         assert_int_not_equal(gr_select(&costs, &q).way, GR_WAY_MAILBOX);
     }
 }

@@ -16,7 +16,7 @@
 #include "engine/submit.h"
 
 #include "base/errors.h"
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "exec/plan.h"
 #include "sched/sched.h"
 
@@ -301,7 +301,7 @@ static int describe(struct rr_rank *rank, struct gr_op_queue *queue, struct call
         total = n * what->count;
     }
     op->data.bytes = total * spec->elem_bytes;
-    op->data.post_bytes = gr_mail_bytes(spec->coll, op->data.bytes, largest * spec->elem_bytes);
+    op->data.post_bytes = gr_mailbox_bytes(spec->coll, op->data.bytes, largest * spec->elem_bytes);
     return mca_coll_gpuring_op_decide(queue, op, call->use, call->device);
 }
 

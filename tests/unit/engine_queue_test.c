@@ -17,7 +17,7 @@
 #include "engine/op_queue.h"
 
 #include "base/errors.h"
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "link/board.h"
 #include "link/team.h"
 
@@ -47,7 +47,7 @@ static struct what call_at(size_t k, unsigned salt)
 
 static struct gr_mailbox *mailbox_of(struct rr_rank *rank)
 {
-    return &mca_coll_gpuring_queue_of(&rank->comm, GR_ORDER_NONBLOCKING)->team->mail.box;
+    return &mca_coll_gpuring_queue_of(&rank->comm, GR_ORDER_NONBLOCKING)->team->mailbox.box;
 }
 
 /* Make the links of both kinds, so that the calls after these need no set-up. */

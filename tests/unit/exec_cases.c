@@ -155,7 +155,7 @@ void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn v
     }
     for (; k < b->n; k++) {
         if (GR_WAY_MAILBOX == b->cases[k].way) {
-            ex_fit(&b->cases[k], w->params.p, w->params.box_bytes);
+            ex_fit(&b->cases[k], w->params.p, w->params.mailbox_bytes);
         }
     }
 }

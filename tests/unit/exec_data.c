@@ -47,9 +47,9 @@ struct gr_plan_spec ex_spec(const struct ex_case *c)
     return r;
 }
 
-struct gr_mail ex_mail(const struct ex_case *c, const struct ex_buffers *b)
+struct gr_mailbox_call ex_mail(const struct ex_case *c, const struct ex_buffers *b)
 {
-    struct gr_mail m = {
+    struct gr_mailbox_call m = {
         .coll = c->coll,
         .root = c->root,
         .in = b->in,

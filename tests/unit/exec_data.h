@@ -12,7 +12,7 @@
 
 #include "blocks.h"
 
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
 
@@ -90,7 +90,7 @@ struct ex_buffers {
 };
 
 /* The case as a call through mailboxes; refers to the case. */
-struct gr_mail ex_mail(const struct ex_case *c, const struct ex_buffers *b);
+struct gr_mailbox_call ex_mail(const struct ex_case *c, const struct ex_buffers *b);
 
 /* Allocate and fill rank's buffers; aborts without memory. */
 void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int rank);

@@ -19,7 +19,7 @@ static inline void open_world(struct ex_world *w, int p, uint32_t nchannels, uin
                                     .nslots = nslots,
                                     .slot_bytes = slot_bytes,
                                     .nsets = 2u << rng_below(&seed, 3),
-                                    .box_bytes = 300 + rng_below(&seed, 4000)};
+                                    .mailbox_bytes = 300 + rng_below(&seed, 4000)};
 
     assert_int_equal(gr_torus_parse(torus, &params.torus), 0);
     if (0 != ex_open(w, &params, POOL_BYTES, rng_next(&seed))) {

@@ -24,7 +24,7 @@ int ex_team(struct ex_world *w)
             snprintf(w->why, sizeof(w->why), "rank %d: no team", r);
             return -1;
         }
-        box = &w->ranks[r].team->mail.box;
+        box = &w->ranks[r].team->mailbox.box;
         box->begun = box->posted = box->taken = box->freed = box->acked = w->first;
     }
     return 0;

@@ -63,7 +63,7 @@ struct ex_rank {
     struct gr_timer timer; /* where the world has timing */
     struct gr_sync_port port;
     struct gr_plan_spec spec; /* of the call that is timed */
-    struct gr_mail mail;
+    struct gr_mailbox_call mail;
     int posted;
     struct ex_buffers buffers;
     size_t at; /* number of the case that runs */

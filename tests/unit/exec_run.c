@@ -118,21 +118,21 @@ static void rank_begin(struct ex_rank *r)
         return;
     }
     r->mail = ex_mail(c, &r->buffers);
-    gr_mail_begin(&r->team->mail.box, &r->mail);
+    gr_mailbox_begin(&r->team->mailbox.box, &r->mail);
     r->posted = 0;
 }
 
 /* A poll of a call through mailboxes, with the results of gr_stepper_run(). */
 static int mail_run(struct ex_rank *r)
 {
-    if (!r->posted && !is_shut(&r->gate) && gr_mail_post(&r->team->mail.box, &r->mail)) {
+    if (!r->posted && !is_shut(&r->gate) && gr_mailbox_post(&r->team->mailbox.box, &r->mail)) {
         r->posted = 1;
         r->slots++;
     }
     if (!r->posted || is_shut(&r->gate)) {
         return GR_AGAIN;
     }
-    return gr_mail_take(&r->team->mail.box, &r->mail, &r->slots) ? GR_DONE : GR_AGAIN;
+    return gr_mailbox_take(&r->team->mailbox.box, &r->mail, &r->slots) ? GR_DONE : GR_AGAIN;
 }
 
 static int rank_through(const struct ex_rank *r)
@@ -205,7 +205,7 @@ static void explain_wait(struct ex_rank *r)
     }
     if (GR_WAY_MAILBOX == r->world->cases[r->at].way) {
         at = snprintf(r->why, sizeof(r->why), r->posted ? "waits for posts:" : "waits to post:");
-        explain_ranks(r, at, ranks, gr_mail_waits_for(&r->team->mail.box, &r->mail, ranks));
+        explain_ranks(r, at, ranks, gr_mailbox_waits_for(&r->team->mailbox.box, &r->mail, ranks));
         return;
     }
     for (c = 0; c < r->stepper.nchannels && at < (int) sizeof(r->why) - 80; c++) {

@@ -260,7 +260,7 @@ static void timing_does_not_change_a_bit(void **state)
     (void) state;
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         struct ex_world shape = {
-            .params = {.p = sizes[k], .nchannels = 3, .slot_bytes = 256, .box_bytes = 300}};
+            .params = {.p = sizes[k], .nchannels = 3, .slot_bytes = 256, .mailbox_bytes = 300}};
         struct ex_batch b = {.random = &seed};
 
         ex_for_each_way(&b, &shape, add_inexact);

@@ -79,10 +79,10 @@ static int post_next(struct mail_rank *r)
 
         ex_buffers_make(&r->buffers[at], c, r->world->shape.p, r->rank);
         r->mails[at] = ex_mail(c, &r->buffers[at]);
-        gr_mail_begin(&r->box, &r->mails[at]);
+        gr_mailbox_begin(&r->box, &r->mails[at]);
         r->begun++;
     }
-    if (!gr_mail_post(&r->box, &r->mails[at])) {
+    if (!gr_mailbox_post(&r->box, &r->mails[at])) {
         return 0;
     }
     r->posted++;
@@ -95,7 +95,7 @@ static int take_next(struct mail_rank *r)
     const struct mail_world *w = r->world;
     uint64_t moved = 0;
 
-    if (!gr_mail_take(&r->box, &r->mails[at], &moved)) {
+    if (!gr_mailbox_take(&r->box, &r->mails[at], &moved)) {
         return moved > 0;
     }
     (void) ex_buffers_check(&r->buffers[at], &w->cases[r->taken], w->shape.p, r->rank,
@@ -127,7 +127,7 @@ void mail_explain(struct mail_rank *r)
 
     at = snprintf(r->why, sizeof(r->why), "%s call %zu, for",
                   takes ? "waits to take" : "waits to post", r->taken);
-    n = gr_mail_waits_for(&r->box, &r->mails[r->taken % GR_SETS], ranks);
+    n = gr_mailbox_waits_for(&r->box, &r->mails[r->taken % GR_SETS], ranks);
     for (k = 0; k < n && at < (int) sizeof(r->why) - 10; k++) {
         at += snprintf(r->why + at, sizeof(r->why) - (size_t) at, " %d", ranks[k]);
     }

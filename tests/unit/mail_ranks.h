@@ -23,7 +23,7 @@ struct mail_rank {
     struct mail_world *world;
     int rank;
     struct gr_mailbox box;
-    struct gr_mail mails[GR_SETS]; /* call number k is [k % GR_SETS] */
+    struct gr_mailbox_call mails[GR_SETS]; /* call number k is [k % GR_SETS] */
     struct ex_buffers buffers[GR_SETS];
     size_t begun, posted, taken; /* calls of this run */
     uint64_t random, idle;

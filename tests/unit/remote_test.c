@@ -35,7 +35,7 @@ static void begin(struct side *s)
         .nslots = NSLOTS,
         .slot_bytes = SLOT,
         .nsets = 2,
-        .box_bytes = 64,
+        .mailbox_bytes = 64,
         .record_bytes = 64,
         .small_slots = 8,
         .small_bytes = 64,

@@ -91,11 +91,11 @@ static void a_team_may_be_abandoned_at_any_moment(void **state)
 }
 
 /* Mailboxes of a new team in this world, over the same pools. */
-static void next_team(struct ex_world *w, uint32_t nsets, size_t box_bytes, uint64_t first)
+static void next_team(struct ex_world *w, uint32_t nsets, size_t mailbox_bytes, uint64_t first)
 {
     ex_leave(w);
     w->params.nsets = nsets;
-    w->params.box_bytes = box_bytes;
+    w->params.mailbox_bytes = mailbox_bytes;
     w->first = first;
     assert_int_equal(ex_team(w), 0);
 }
@@ -157,7 +157,7 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     struct ex_case c = {
         .coll = GR_COLL_BCAST, .way = GR_WAY_MAILBOX, .kind = EX_I8_SUM, .count = 100, .seed = 3};
     struct gr_team *late;
-    struct gr_mail mail;
+    struct gr_mailbox_call mail;
     struct ex_buffers buffers;
     struct ex_world w;
     unsigned char *want = ex_want(&c, 3);
@@ -173,15 +173,16 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     for (r = 0; r < 3; r++) { /* all begin it, one takes it late */
         ex_buffers_make(&buffers, &c, 3, r);
         mail = ex_mail(&c, &buffers);
-        gr_mail_begin(&w.ranks[r].team->mail.box, &mail);
-        assert_int_equal(gr_mail_post(&w.ranks[r].team->mail.box, &mail), 1);
-        assert_int_equal(2 == r || gr_mail_take(&w.ranks[r].team->mail.box, &mail, &moved), 1);
+        gr_mailbox_begin(&w.ranks[r].team->mailbox.box, &mail);
+        assert_int_equal(gr_mailbox_post(&w.ranks[r].team->mailbox.box, &mail), 1);
+        assert_int_equal(2 == r || gr_mailbox_take(&w.ranks[r].team->mailbox.box, &mail, &moved),
+                         1);
         if (r < 2) {
             ex_buffers_free(&buffers);
         }
     }
     late = w.ranks[2].team;
-    board = gr_slab_base(w.ranks[0].team->mail.board);
+    board = gr_slab_base(w.ranks[0].team->mailbox.board);
     w.ranks[2].team = NULL;
     next_team(&w, 2, 100, 9);
     assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
@@ -189,8 +190,8 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     c.seed = 4; /* the same call with other data */
     run(&w, &c, 1, EX_STEPPED);
     c.seed = 3;
-    assert_ptr_not_equal(gr_slab_base(w.ranks[0].team->mail.board), board);
-    assert_int_equal(gr_mail_take(&late->mail.box, &mail, &moved), 1);
+    assert_ptr_not_equal(gr_slab_base(w.ranks[0].team->mailbox.board), board);
+    assert_int_equal(gr_mailbox_take(&late->mailbox.box, &mail, &moved), 1);
     assert_int_equal(ex_buffers_check(&buffers, &c, 3, 2, want, why, sizeof(why)), 0);
     ex_leave(&w);
     assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
@@ -209,7 +210,7 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
 static void calls_may_begin_before_there_are_boards(void **state)
 {
     enum { P = 3, CALLS = 3 };
-    struct gr_mail mails[P][CALLS];
+    struct gr_mailbox_call mails[P][CALLS];
     uint64_t sums[P][CALLS], ones[CALLS] = {1, 10, 100}, moved = 0;
     struct ex_world w;
     int r, k;
@@ -219,24 +220,25 @@ static void calls_may_begin_before_there_are_boards(void **state)
     next_team(&w, 4, 100, UINT64_MAX - 1);
     for (r = 0; r < P; r++) {
         for (k = 0; k < CALLS; k++) {
-            mails[r][k] = (struct gr_mail) {
+            mails[r][k] = (struct gr_mailbox_call) {
                 .coll = GR_COLL_ALLREDUCE,
                 .in = (unsigned char *) &ones[k],
                 .out = (unsigned char *) &sums[r][k],
                 .count = 1,
                 .reducer = {8, gr_reduce_find(GR_TYPE_U64, GR_OP_SUM), NULL, NULL}};
-            gr_mail_begin(&w.ranks[r].team->mail.box, &mails[r][k]);
+            gr_mailbox_begin(&w.ranks[r].team->mailbox.box, &mails[r][k]);
         }
     }
     assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
     for (k = 0; k < CALLS; k++) {
         for (r = 0; r < P; r++) {
-            assert_int_equal(gr_mail_post(&w.ranks[r].team->mail.box, &mails[r][k]), 1);
-            assert_int_equal(gr_mail_take(&w.ranks[r].team->mail.box, &mails[r][k], &moved),
+            assert_int_equal(gr_mailbox_post(&w.ranks[r].team->mailbox.box, &mails[r][k]), 1);
+            assert_int_equal(gr_mailbox_take(&w.ranks[r].team->mailbox.box, &mails[r][k], &moved),
                              r == P - 1);
         }
         for (r = 0; r < P - 1; r++) {
-            assert_int_equal(gr_mail_take(&w.ranks[r].team->mail.box, &mails[r][k], &moved), 1);
+            assert_int_equal(gr_mailbox_take(&w.ranks[r].team->mailbox.box, &mails[r][k], &moved),
+                             1);
         }
         for (r = 0; r < P; r++) {
             assert_int_equal(sums[r][k], P * ones[k]);
@@ -290,7 +292,7 @@ static void boards_that_cannot_be_made_are_given_back(void **state)
     assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), GR_ERR_LIMIT);
     for (r = 0; r < 5; r++) {
         assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
-        assert_null(w.ranks[r].team->mail.board);
+        assert_null(w.ranks[r].team->mailbox.board);
         assert_int_equal(gr_team_links(w.ranks[r].team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
         assert_int_equal(w.ranks[r].team->direct, 1); /* which is another matter */
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Mailboxes: posting and taking small messages. */
-#include "exec/mail.h"
+#include "exec/mailbox.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static inline void prefetch_write(const unsigned char *line)
 #endif
 }
 
-size_t gr_mail_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_block_bytes)
+size_t gr_mailbox_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_block_bytes)
 {
     return GR_COLL_ALLGATHER == coll ? largest_block_bytes : total_bytes;
 }
@@ -68,72 +68,72 @@ static int find_freed(struct gr_mailbox *box, uint64_t epoch)
     return set_is_free(box, epoch, least);
 }
 
-static size_t block_count(const struct gr_mail *mail, int r)
+static size_t block_count(const struct gr_mailbox_call *call, int r)
 {
-    return NULL != mail->counts ? mail->counts[r] : mail->count;
+    return NULL != call->counts ? call->counts[r] : call->count;
 }
 
-static size_t block_at(const struct gr_mail *mail, int r)
+static size_t block_at(const struct gr_mailbox_call *call, int r)
 {
     size_t at = 0;
     int k;
 
-    if (NULL != mail->displs) {
-        return mail->displs[r];
+    if (NULL != call->displs) {
+        return call->displs[r];
     }
-    if (NULL == mail->counts) {
-        return (size_t) r * mail->count;
+    if (NULL == call->counts) {
+        return (size_t) r * call->count;
     }
     for (k = 0; k < r; k++) {
-        at += mail->counts[k];
+        at += call->counts[k];
     }
     return at;
 }
 
 /* Elements that this rank posts; 0: it only receives. */
-static size_t post_count(const struct gr_mailbox *box, const struct gr_mail *mail)
+static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
     int last = box->p - 1;
 
-    switch (mail->coll) {
+    switch (call->coll) {
     case GR_COLL_ALLGATHER:
-        return block_count(mail, box->rank);
+        return block_count(call, box->rank);
     case GR_COLL_REDUCE_SCATTER:
-        return block_at(mail, last) + block_count(mail, last);
+        return block_at(call, last) + block_count(call, last);
     case GR_COLL_BCAST:
-        return box->rank == mail->root ? mail->count : 0;
+        return box->rank == call->root ? call->count : 0;
     default: /* also at the root of a reduce, which reads its contribution there */
-        return mail->count;
+        return call->count;
     }
 }
 
-int gr_mail_post(struct gr_mailbox *box, const struct gr_mail *mail)
+int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
     unsigned char *set;
     size_t bytes;
 
-    assert(mail->epoch == box->posted + 1);
-    if (!set_is_free(box, mail->epoch, box->freed) && !find_freed(box, mail->epoch)) {
+    assert(call->epoch == box->posted + 1);
+    if (!set_is_free(box, call->epoch, box->freed) && !find_freed(box, call->epoch)) {
         return 0;
     }
-    bytes = post_count(box, mail) * mail->reducer.elem_bytes;
+    bytes = post_count(box, call) * call->reducer.elem_bytes;
     if (bytes > 0) {
         assert(bytes <= gr_mailbox_room(box));
-        set = set_of(box, box->rank, mail->epoch);
-        memcpy(set + GR_SET_HEAD, mail->in, bytes);
-        atomic_store_explicit(gr_board_epoch(set), mail->epoch, memory_order_release);
+        set = set_of(box, box->rank, call->epoch);
+        memcpy(set + GR_SET_HEAD, call->in, bytes);
+        atomic_store_explicit(gr_board_epoch(set), call->epoch, memory_order_release);
     }
-    box->posted = mail->epoch;
+    box->posted = call->epoch;
     return 1;
 }
 
 /* Rank r's data of the call; NULL: it has not posted yet. */
-static const unsigned char *posted_by(const struct gr_mailbox *box, const struct gr_mail *mail,
-                                      int r)
+static const unsigned char *posted_by(const struct gr_mailbox *box,
+                                      const struct gr_mailbox_call *call, int r)
 {
-    unsigned char *set = set_of(box, r, mail->epoch);
+    unsigned char *set = set_of(box, r, call->epoch);
 
-    return mail->epoch == atomic_load_explicit(gr_board_epoch(set), memory_order_acquire)
+    return call->epoch == atomic_load_explicit(gr_board_epoch(set), memory_order_acquire)
                ? set + GR_SET_HEAD
                : NULL;
 }
@@ -149,53 +149,53 @@ static void prefetch_read(const unsigned char *data, size_t bytes)
 }
 
 /* Reduce n elements, from element `at` of all ranks' posts. Returns whether all have been taken. */
-static int take_reduction(struct gr_mailbox *box, struct gr_mail *mail, size_t at, size_t n,
+static int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call, size_t at, size_t n,
                           uint64_t *moved)
 {
-    size_t offset = at * mail->reducer.elem_bytes;
-    void *out = mail->out;
+    size_t offset = at * call->reducer.elem_bytes;
+    void *out = call->out;
     const unsigned char *first, *other;
     const void *source;
 
     if (0 == n) {
         return 1;
     }
-    for (; mail->next < box->p; mail->next++) {
-        other = posted_by(box, mail, mail->next);
+    for (; call->next < box->p; call->next++) {
+        other = posted_by(box, call, call->next);
         if (NULL == other) {
             return 0;
         }
         ++*moved;
-        if (0 == mail->next) {
+        if (0 == call->next) {
             continue; /* reduced together with rank 1: saves a copy */
         }
-        first = 1 == mail->next ? posted_by(box, mail, 0) + offset : mail->out;
+        first = 1 == call->next ? posted_by(box, call, 0) + offset : call->out;
         source = other + offset;
         /* one of the two may be this rank's, which is in its cache */
-        prefetch_read(box->rank == mail->next ? first : other + offset,
-                      n * mail->reducer.elem_bytes);
-        gr_reduce(&mail->reducer, &out, 1, first, &source, 1, n);
+        prefetch_read(box->rank == call->next ? first : other + offset,
+                      n * call->reducer.elem_bytes);
+        gr_reduce(&call->reducer, &out, 1, first, &source, 1, n);
     }
     return 1;
 }
 
-static int take_gather(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved)
+static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
-    size_t elem = mail->reducer.elem_bytes, n;
+    size_t elem = call->reducer.elem_bytes, n;
     const unsigned char *from;
     unsigned char *to;
 
-    for (; mail->next < box->p; mail->next++) {
-        n = block_count(mail, mail->next) * elem;
+    for (; call->next < box->p; call->next++) {
+        n = block_count(call, call->next) * elem;
         if (0 == n) {
             continue;
         }
-        from = posted_by(box, mail, mail->next);
+        from = posted_by(box, call, call->next);
         if (NULL == from) {
             return 0;
         }
-        to = mail->out + block_at(mail, mail->next) * elem;
-        if (mail->next != box->rank || to != mail->in) {
+        to = call->out + block_at(call, call->next) * elem;
+        if (call->next != box->rank || to != call->in) {
             memcpy(to, from, n);
         }
         ++*moved;
@@ -203,36 +203,36 @@ static int take_gather(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *m
     return 1;
 }
 
-static int take_bcast(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved)
+static int take_bcast(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
     const unsigned char *from;
 
-    if (box->rank != mail->root && mail->count > 0) {
-        mail->next = mail->root;
-        from = posted_by(box, mail, mail->root);
+    if (box->rank != call->root && call->count > 0) {
+        call->next = call->root;
+        from = posted_by(box, call, call->root);
         if (NULL == from) {
             return 0;
         }
-        memcpy(mail->out, from, mail->count * mail->reducer.elem_bytes);
+        memcpy(call->out, from, call->count * call->reducer.elem_bytes);
         ++*moved;
     }
     return 1;
 }
 
-static int take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved)
+static int take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
-    switch (mail->coll) {
+    switch (call->coll) {
     case GR_COLL_ALLREDUCE:
-        return take_reduction(box, mail, 0, mail->count, moved);
+        return take_reduction(box, call, 0, call->count, moved);
     case GR_COLL_ALLGATHER:
-        return take_gather(box, mail, moved);
+        return take_gather(box, call, moved);
     case GR_COLL_REDUCE_SCATTER:
-        return take_reduction(box, mail, block_at(mail, box->rank), block_count(mail, box->rank),
+        return take_reduction(box, call, block_at(call, box->rank), block_count(call, box->rank),
                               moved);
     case GR_COLL_BCAST:
-        return take_bcast(box, mail, moved);
+        return take_bcast(box, call, moved);
     default:
-        return box->rank != mail->root || take_reduction(box, mail, 0, mail->count, moved);
+        return box->rank != call->root || take_reduction(box, call, 0, call->count, moved);
     }
 }
 
@@ -254,25 +254,25 @@ static void tell_consumed(struct gr_mailbox *box)
  * The next call is probably like this one: prefetch its set for writing. Otherwise the post would
  * have to wait for the caches of the readers, which still hold it.
  */
-static void prefetch_next(struct gr_mailbox *box, const struct gr_mail *mail)
+static void prefetch_next(struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
-    size_t bytes = post_count(box, mail) * mail->reducer.elem_bytes, at;
-    unsigned char *set = set_of(box, box->rank, mail->epoch + 1);
+    size_t bytes = post_count(box, call) * call->reducer.elem_bytes, at;
+    unsigned char *set = set_of(box, box->rank, call->epoch + 1);
 
     for (at = 0; 0 != bytes && at < GR_SET_HEAD + bytes; at += GR_CACHE_LINE) {
         prefetch_write(set + at);
     }
 }
 
-int gr_mail_take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved)
+int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
-    assert(mail->epoch == box->taken + 1);
-    if (!take(box, mail, moved)) {
+    assert(call->epoch == box->taken + 1);
+    if (!take(box, call, moved)) {
         return 0;
     }
-    box->taken = mail->epoch;
-    if (box->posted == mail->epoch) {
-        prefetch_next(box, mail);
+    box->taken = call->epoch;
+    if (box->posted == call->epoch) {
+        prefetch_next(box, call);
     }
     if (box->taken - box->acked >= box->nsets / 2) {
         tell_consumed(box);
@@ -280,18 +280,19 @@ int gr_mail_take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved)
     return 1;
 }
 
-int gr_mail_waits_for(const struct gr_mailbox *box, const struct gr_mail *mail, int *ranks)
+int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_call *call,
+                         int *ranks)
 {
     const struct gr_board *mine = &box->boards[box->rank];
     int n = 0, r;
 
-    if (after(mail->epoch, box->posted) <= 0) {
-        ranks[n++] = mail->next;
+    if (after(call->epoch, box->posted) <= 0) {
+        ranks[n++] = call->next;
         return n;
     }
     for (r = 0; r < box->p; r++) {
         if (r != box->rank &&
-            !set_is_free(box, mail->epoch,
+            !set_is_free(box, call->epoch,
                          atomic_load_explicit(&mine->users[r].word, memory_order_relaxed))) {
             ranks[n++] = r;
         }

@@ -27,8 +27,8 @@
  * Every rank reduces in the order of ranks, ((x_0 op x_1) op x_2) op ..., so an Allreduce gives the
  * same bits on all ranks, and the same as Reduce and Reduce_scatter.
  */
-#ifndef GR_EXEC_MAIL_H
-#define GR_EXEC_MAIL_H
+#ifndef GR_EXEC_MAILBOX_H
+#define GR_EXEC_MAILBOX_H
 
 #include "exec/reduce.h"
 #include "link/board.h"
@@ -41,13 +41,13 @@ static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
 }
 
 /* Most bytes that a rank posts in a call. Equal on all ranks. */
-size_t gr_mail_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_block_bytes);
+size_t gr_mailbox_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_block_bytes);
 
 /*
  * One call. Buffers belong to the caller, who keeps them until the call is done. in is read until
  * the call is posted; in and out may overlap.
  */
-struct gr_mail {
+struct gr_mailbox_call {
     enum gr_coll coll;
     int root; /* rank; bcast, reduce */
     /* what this rank posts: the vector, all blocks (reduce_scatter), or its block (allgather) */
@@ -69,32 +69,34 @@ struct gr_mail {
 };
 
 /* Give the call its epoch, the next one of the mailbox. */
-static inline void gr_mail_begin(struct gr_mailbox *box, struct gr_mail *mail)
+static inline void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    mail->epoch = ++box->begun;
-    mail->next = 0;
+    call->epoch = ++box->begun;
+    call->next = 0;
 }
 
 /* Post the call; all calls before it have been posted. 1; 0: its set is in use, try again. */
-int gr_mail_post(struct gr_mailbox *box, const struct gr_mail *mail);
+int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call);
 
 /* Whether the call has been posted. */
-static inline int gr_mail_is_posted(const struct gr_mailbox *box, const struct gr_mail *mail)
+static inline int gr_mailbox_is_posted(const struct gr_mailbox *box,
+                                       const struct gr_mailbox_call *call)
 {
-    return box->posted - mail->epoch < box->nsets;
+    return box->posted - call->epoch < box->nsets;
 }
 
 /*
  * Take what other ranks have posted; the call has been posted, and all calls before it are done. 1:
- * the call is done; 0: it waits for the ranks of gr_mail_waits_for(). *moved is increased by the
+ * the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). *moved is increased by the
  * number of boards that were taken.
  */
-int gr_mail_take(struct gr_mailbox *box, struct gr_mail *mail, uint64_t *moved);
+int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved);
 
 /*
  * The ranks that the call waits for: before it is posted, those that must take an older call first;
  * then the rank whose post is taken next. Writes up to p entries; returns their number.
  */
-int gr_mail_waits_for(const struct gr_mailbox *box, const struct gr_mail *mail, int *ranks);
+int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_call *call,
+                         int *ranks);
 
 #endif
