@@ -75,7 +75,7 @@ void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *para
 /* Make room for the records of p ranks. 0, or GR_ERR_... */
 static int reserve_records(struct gr_call_agreement *a, int p)
 {
-    size_t each = sizeof(a->records[0]) + sizeof(a->outputs[0]) + sizeof(a->spots[0]);
+    size_t each = sizeof(a->records[0]) + sizeof(a->handles[0]) + sizeof(a->spots[0]);
     int r;
 
     if (NULL != a->records && a->nrecords >= p) {
@@ -87,10 +87,10 @@ static int reserve_records(struct gr_call_agreement *a, int p)
         return GR_ERR_NOMEM;
     }
     a->nrecords = p;
-    a->outputs = (const struct gr_ipc_handle **) (a->records + p);
-    a->spots = (size_t *) (a->outputs + p);
+    a->handles = (const struct gr_ipc_handle **) (a->records + p);
+    a->spots = (size_t *) (a->handles + p);
     for (r = 0; r < p; r++) {
-        a->outputs[r] = &a->records[r].output;
+        a->handles[r] = &a->records[r].output;
         a->spots[r] = (size_t) r * sizeof(a->records[0]);
     }
     return 0;

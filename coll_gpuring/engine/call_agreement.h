@@ -67,7 +67,7 @@ struct gr_call_agreement {
     struct gr_combined_records combined;  /* between nodes: this rank's, then all ranks' */
     struct gr_mailbox_call exchange;      /* inside a node: the allgather of records on boards */
     struct gr_call_record *records;       /* [rank]; owned */
-    const struct gr_ipc_handle **outputs; /* [rank]: of receive buffers, in records */
+    const struct gr_ipc_handle **handles; /* [rank]: of receive buffers, in records */
     size_t *spots;                        /* [rank]: bytes from records to the rank's record */
     int nrecords;                         /* ranks for which there is room */
     unsigned char *scratch;               /* between nodes: GR_TMP of the exchange; owned */

@@ -135,7 +135,7 @@ static int device_start(struct gr_op *op)
         return GR_ERR_FAILED;
     }
     if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) op->kernel, space,
-                            op->agreed.zero_copy ? op->agreement.outputs : NULL)) {
+                            op->agreed.zero_copy ? op->agreement.handles : NULL)) {
         mca_coll_gpuring_op_report_failure(op, "", gr_gpu_error());
         return GR_ERR_FAILED;
     }

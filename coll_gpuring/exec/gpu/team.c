@@ -305,7 +305,7 @@ static void team_free(struct gr_gpu_team *team)
     free(team->in);
     free(team->out);
     free(team->links);
-    free(team->outputs);
+    free(team->mappings);
     free(team);
 }
 
@@ -361,9 +361,9 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->out = calloc(nlinks(team), sizeof(*team->out));
     team->links = calloc(GR_NALGOS * p, sizeof(*team->links));
     team->steps = calloc(GR_NALGOS * p, sizeof(*team->steps));
-    team->outputs = calloc(p, sizeof(*team->outputs));
+    team->mappings = calloc(p, sizeof(*team->mappings));
     if (!complete || NULL == team->in || NULL == team->out || NULL == team->links ||
-        NULL == team->steps || NULL == team->outputs) {
+        NULL == team->steps || NULL == team->mappings) {
         team_free(team);
         return NULL;
     }

@@ -37,17 +37,17 @@ struct gr_gpu_team {
     struct gr_gpu_pool *pool;    /* where slabs are leased; borrowed */
     /* mappings of application memory; NULL: no zero copy; borrowed */
     struct gr_ipc_cache *ipc_cache;
-    struct gr_ipc_mapped *outputs; /* [rank]: outputs that the current call has mapped */
-    struct gr_gpu_stream *stream;  /* all kernels run here */
-    struct gr_rings rings;         /* orders of the ranks */
-    struct gr_gpu_connection *in;  /* [channel * p + rank]: connected if ends[0].slots is not 0 */
-    struct gr_gpu_connection *out; /* [channel * p + rank] */
-    unsigned char *links;          /* [algorithm * p + root]: enum gr_links */
-    unsigned char *pinned;         /* the pinned memory */
-    gr_gpu_ptr tables;             /* the device memory */
-    struct gr_gpu_steps **steps;   /* [algorithm * p + root]: precomputed steps, or NULL */
-    uint64_t launches;             /* number of launches so far */
-    uint64_t zeros;                /* calls so far that may use zero copy; equal on all ranks */
+    struct gr_ipc_mapped *mappings; /* [rank]: of outputs, by the current call */
+    struct gr_gpu_stream *stream;   /* all kernels run here */
+    struct gr_rings rings;          /* orders of the ranks */
+    struct gr_gpu_connection *in;   /* [channel * p + rank]: connected if ends[0].slots is not 0 */
+    struct gr_gpu_connection *out;  /* [channel * p + rank] */
+    unsigned char *links;           /* [algorithm * p + root]: enum gr_links */
+    unsigned char *pinned;          /* the pinned memory */
+    gr_gpu_ptr tables;              /* the device memory */
+    struct gr_gpu_steps **steps;    /* [algorithm * p + root]: precomputed steps, or NULL */
+    uint64_t launches;              /* number of launches so far */
+    uint64_t zeros;                 /* calls so far that may use zero copy; equal on all ranks */
 };
 
 /* The tables of an algorithm and root, in one allocation of device memory. */

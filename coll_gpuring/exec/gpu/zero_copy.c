@@ -47,7 +47,7 @@ static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ha
 static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank,
                               const struct gr_ipc_handle *handle)
 {
-    struct gr_ipc_mapped *output = &team->outputs[rank];
+    struct gr_ipc_mapped *output = &team->mappings[rank];
 
     if (0 == output->at && 0 > gr_ipc_cache_map(team->ipc_cache, handle, output)) {
         return 0;
@@ -103,8 +103,8 @@ void gr_gpu_zero_end(struct gr_gpu_op *op)
     int r;
 
     for (r = 0; r < team->p; r++) {
-        if (0 != team->outputs[r].at) {
-            gr_ipc_cache_unmap(team->ipc_cache, &team->outputs[r]);
+        if (0 != team->mappings[r].at) {
+            gr_ipc_cache_unmap(team->ipc_cache, &team->mappings[r]);
         }
     }
 }
