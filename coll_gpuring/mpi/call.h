@@ -18,7 +18,7 @@ struct gr_form {
     ompi_request_t **request; /* nonblocking, persistent: where MPI's request goes */
     bool cut;                 /* into segments, by all ranks alike (segments.c) */
     /* what is done of it beside the saved function, or NULL (p2p_split.c) */
-    struct gr_p2p_split *pairs;
+    struct gr_p2p_split *split;
 };
 
 /*

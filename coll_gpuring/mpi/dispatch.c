@@ -251,8 +251,8 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
  * The large messages of the call, where all ranks know that they are to look for some. OMPI error
  * code.
  */
-static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                      const struct gr_form *form, struct gr_p2p_split **pairs)
+static int find_split(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                      const struct gr_form *form, struct gr_p2p_split **split)
 {
     struct gr_op_queue *queue;
     int rc =
@@ -264,7 +264,7 @@ static int find_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *c
     queue = mca_coll_gpuring_queue_of(
         &module->comm, GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING : GR_ORDER_BLOCKING);
     return NULL == queue ? OMPI_ERR_OUT_OF_RESOURCE
-                         : mca_coll_gpuring_p2p_split_new(queue, call, pairs);
+                         : mca_coll_gpuring_p2p_split_new(queue, call, split);
 }
 
 /* The fallback, in segments or with its large messages in fragments where that pays. */
@@ -277,7 +277,7 @@ static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr
 
     if (GR_FALLBACK_STAGED == reason) {
         rc = mca_coll_gpuring_classify_buffers(call, &device);
-        rc = OMPI_SUCCESS == rc ? find_pairs(module, call, form, &parts.pairs) : rc;
+        rc = OMPI_SUCCESS == rc ? find_split(module, call, form, &parts.split) : rc;
     }
     if (OMPI_SUCCESS == rc && mca_coll_gpuring_segments_fit(call, form)) {
         parts.cut = device;
@@ -288,7 +288,7 @@ static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr
         return rc;
     }
     /* a collective without kernels and devices: nothing of ours */
-    if (!device && !parts.cut && NULL == parts.pairs) {
+    if (!device && !parts.cut && NULL == parts.split) {
         return mca_coll_gpuring_saved_call(module, call, form);
     }
     return fall_back(module, call, &parts, reason);

@@ -25,35 +25,36 @@
 
 #include <stdlib.h>
 
-typedef struct gr_fallback_call {
+typedef struct gr_fallback_request {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
     struct gr_stage stage;
-    struct gr_call call;           /* as it was left to the saved collective */
-    ompi_request_t *inner;         /* MPI_REQUEST_NULL: pairs are all of it */
-    struct gr_p2p_split *pairs;    /* large messages, or NULL; */
-    bool paired;                   /* they are through, */
-    int rc;                        /* with this MPI error code */
-    struct gr_fallback_call *next; /* in the list of those in progress */
-    opal_object_t **retained;      /* by a persistent request: types, operation */
+    struct gr_call call;              /* as it was left to the saved collective */
+    ompi_request_t *inner;            /* of the saved collective; MPI_REQUEST_NULL: none */
+    struct gr_p2p_split *split;       /* large messages; NULL: none, or done. Owned */
+    bool split_done;                  /* the large messages are done */
+    int rc;                           /* of the large messages: MPI error code */
+    struct gr_fallback_request *next; /* in the list of those in progress */
+    opal_object_t **retained;         /* by a persistent request: types, operation */
     int nretained;
     void *kept; /* and copies of the call's arrays */
-} gr_handed_t;
+} gr_fallback_request_t;
 
-static void handed_construct(gr_handed_t *h);
-static void handed_destruct(gr_handed_t *h);
-OBJ_CLASS_DECLARATION(gr_handed_t);
-OBJ_CLASS_INSTANCE(gr_handed_t, ompi_coll_base_nbc_request_t, handed_construct, handed_destruct);
+static void fallback_construct(gr_fallback_request_t *h);
+static void fallback_destruct(gr_fallback_request_t *h);
+OBJ_CLASS_DECLARATION(gr_fallback_request_t);
+OBJ_CLASS_INSTANCE(gr_fallback_request_t, ompi_coll_base_nbc_request_t, fallback_construct,
+                   fallback_destruct);
 
 static struct {
     gr_lock_t lock;
-    gr_handed_t *first;
+    gr_fallback_request_t *first;
     atomic_int n;
     atomic_bool registered; /* with opal_progress */
 } list;
 
-static int handed_free(ompi_request_t **handle)
+static int fallback_free(ompi_request_t **handle)
 {
-    gr_handed_t *h = (gr_handed_t *) *handle;
+    gr_fallback_request_t *h = (gr_fallback_request_t *) *handle;
     struct ompi_communicator_t *comm;
 
     if (!REQUEST_COMPLETE(&h->super.super)) {
@@ -70,25 +71,25 @@ static int handed_free(ompi_request_t **handle)
     return OMPI_SUCCESS;
 }
 
-static void handed_construct(gr_handed_t *h)
+static void fallback_construct(gr_fallback_request_t *h)
 {
     memset(&h->stage, 0, sizeof(h->stage));
     h->super.super.req_type = OMPI_REQUEST_COLL;
-    h->super.super.req_free = handed_free;
+    h->super.super.req_free = fallback_free;
     h->super.super.req_cancel = NULL;
     h->inner = MPI_REQUEST_NULL;
-    h->pairs = NULL;
+    h->split = NULL;
     h->retained = NULL;
     h->nretained = 0;
     h->kept = NULL;
 }
 
-static void handed_destruct(gr_handed_t *h)
+static void fallback_destruct(gr_fallback_request_t *h)
 {
     int k;
 
     mca_coll_gpuring_stage_free(&h->stage);
-    mca_coll_gpuring_p2p_split_free(h->pairs);
+    mca_coll_gpuring_p2p_split_free(h->split);
     for (k = 0; k < h->nretained; k++) {
         OBJ_RELEASE(h->retained[k]);
     }
@@ -98,7 +99,7 @@ static void handed_destruct(gr_handed_t *h)
 
 /* ---- calls in progress ---- */
 
-static void enlist(gr_handed_t *h)
+static void enlist(gr_fallback_request_t *h)
 {
     gr_lock(&list.lock);
     h->next = list.first;
@@ -112,27 +113,27 @@ static void enlist(gr_handed_t *h)
 }
 
 /* Whether its large messages are through. */
-static bool pairs_are_done(gr_handed_t *h)
+static bool split_is_done(gr_fallback_request_t *h)
 {
     uint64_t moved = 0;
     int status;
 
-    if (h->paired) {
+    if (h->split_done) {
         return true;
     }
-    status = NULL == h->pairs ? GR_DONE : mca_coll_gpuring_p2p_split_poll(h->pairs, &moved);
+    status = NULL == h->split ? GR_DONE : mca_coll_gpuring_p2p_split_poll(h->split, &moved);
     if (GR_AGAIN == status) {
         return false;
     }
     if (GR_DONE != status) {
-        h->pairs = NULL; /* messages may be in flight: what they need stays */
+        h->split = NULL; /* messages may be in flight: what they need stays */
         h->rc = MPI_ERR_OTHER;
     }
-    return h->paired = true;
+    return h->split_done = true;
 }
 
 /* Whether the saved collective has completed it; then *rc is its result. */
-static bool inner_is_done(gr_handed_t *h, int *rc)
+static bool inner_is_done(gr_fallback_request_t *h, int *rc)
 {
     if (MPI_REQUEST_NULL == h->inner) {
         *rc = MPI_SUCCESS;
@@ -151,12 +152,12 @@ static bool inner_is_done(gr_handed_t *h, int *rc)
 }
 
 /* Take out one that is done; NULL: none is. */
-static gr_handed_t *take_done(int *rc)
+static gr_fallback_request_t *take_done(int *rc)
 {
-    gr_handed_t **link, *h;
+    gr_fallback_request_t **link, *h;
 
     for (link = &list.first; NULL != (h = *link); link = &h->next) {
-        if (pairs_are_done(h) && inner_is_done(h, rc)) {
+        if (split_is_done(h) && inner_is_done(h, rc)) {
             *rc = MPI_SUCCESS == *rc ? h->rc : *rc;
             *link = h->next;
             return h;
@@ -167,7 +168,7 @@ static gr_handed_t *take_done(int *rc)
 
 int mca_coll_gpuring_fallback_progress(void)
 {
-    gr_handed_t *h;
+    gr_fallback_request_t *h;
     int ended = 0, rc, out;
 
     if (0 == atomic_load_explicit(&list.n, memory_order_relaxed) || !gr_try(&list.lock)) {
@@ -199,17 +200,17 @@ void mca_coll_gpuring_fallback_close(void)
 
 /* ---- calls ---- */
 
-static int start_pairs(gr_handed_t *h)
+static int start_split(gr_fallback_request_t *h)
 {
-    h->paired = false;
+    h->split_done = false;
     h->rc = MPI_SUCCESS;
-    return NULL == h->pairs ? OMPI_SUCCESS : mca_coll_gpuring_p2p_split_start(h->pairs);
+    return NULL == h->split ? OMPI_SUCCESS : mca_coll_gpuring_p2p_split_start(h->split);
 }
 
 /* Copy the input again, into the same place: the saved collective knows that by address. */
-static int start_one(gr_handed_t *h)
+static int start_one(gr_fallback_request_t *h)
 {
-    int rc = start_pairs(h);
+    int rc = start_split(h);
     bool device;
 
     if (OMPI_SUCCESS != rc || MPI_REQUEST_NULL == h->inner) {
@@ -228,13 +229,13 @@ static int start_one(gr_handed_t *h)
     return rc;
 }
 
-static int handed_start(size_t count, ompi_request_t **handles)
+static int fallback_start(size_t count, ompi_request_t **handles)
 {
     size_t k;
     int rc = OMPI_SUCCESS, one;
 
     for (k = 0; k < count; k++) {
-        gr_handed_t *h = (gr_handed_t *) handles[k];
+        gr_fallback_request_t *h = (gr_fallback_request_t *) handles[k];
 
         h->super.super.req_state = OMPI_REQUEST_ACTIVE;
         h->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
@@ -256,8 +257,8 @@ static int handed_start(size_t count, ompi_request_t **handles)
  * come back here, and MPI_Reduce_local, which is of no communicator, may be called by several
  * threads.
  */
-static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                         const struct gr_form *form)
+static int fall_back_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                              const struct gr_form *form)
 {
     struct gr_stage *stage = atomic_exchange(&module->stage, NULL);
     struct gr_call staged = *call;
@@ -279,37 +280,37 @@ static int hand_blocking(mca_coll_gpuring_module_t *module, const struct gr_call
 }
 
 /* The large messages beside what is left of the call. */
-static int hand_blocking_pairs(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                               const struct gr_form *form)
+static int fall_back_blocking_split(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                    const struct gr_form *form)
 {
-    const struct gr_call *rest = mca_coll_gpuring_p2p_split_rest(form->pairs);
+    const struct gr_call *rest = mca_coll_gpuring_p2p_split_rest(form->split);
     struct gr_waiting waiting = {&module->comm, gr_calls[call->id].name, 0,
-                                 mca_coll_gpuring_p2p_split_explain, form->pairs};
+                                 mca_coll_gpuring_p2p_split_explain, form->split};
     uint64_t moved = 0;
-    int rc = mca_coll_gpuring_p2p_split_start(form->pairs), status;
+    int rc = mca_coll_gpuring_p2p_split_start(form->split), status;
 
     if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_p2p_split_free(form->pairs);
+        mca_coll_gpuring_p2p_split_free(form->split);
         return rc;
     }
-    status = mca_coll_gpuring_p2p_split_poll(form->pairs, &moved);
-    rc = NULL == rest ? OMPI_SUCCESS : hand_blocking(module, rest, form);
+    status = mca_coll_gpuring_p2p_split_poll(form->split, &moved);
+    rc = NULL == rest ? OMPI_SUCCESS : fall_back_blocking(module, rest, form);
     status = GR_AGAIN == status ? mca_coll_gpuring_wait(mca_coll_gpuring_p2p_split_poll, &waiting)
                                 : status;
     if (OMPI_SUCCESS == status) {
-        mca_coll_gpuring_p2p_split_free(form->pairs);
+        mca_coll_gpuring_p2p_split_free(form->split);
     } /* else messages may be in flight: what they need stays */
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_to_ompi(status) : rc;
 }
 
-static void retain(gr_handed_t *h, opal_object_t *object)
+static void retain(gr_fallback_request_t *h, opal_object_t *object)
 {
     OBJ_RETAIN(object);
     h->retained[h->nretained++] = object;
 }
 
 /* The application may free its handles between starts. OMPI error code. */
-static int retain_handles(gr_handed_t *h, const struct gr_call *call)
+static int retain_handles(gr_fallback_request_t *h, const struct gr_call *call)
 {
     struct gr_buffer_desc descs[2] = {mca_coll_gpuring_buffer_desc(call, false),
                                       mca_coll_gpuring_buffer_desc(call, true)};
@@ -331,24 +332,29 @@ static int retain_handles(gr_handed_t *h, const struct gr_call *call)
     return OMPI_SUCCESS;
 }
 
-static void begin_request(gr_handed_t *h, struct ompi_communicator_t *comm, bool persistent)
+static void begin_request(gr_fallback_request_t *h, struct ompi_communicator_t *comm,
+                          bool persistent)
 {
     ompi_request_t *r = &h->super.super;
 
     OMPI_REQUEST_INIT(r, persistent);
     r->req_mpi_object.comm = comm;
-    r->req_start = persistent ? handed_start : NULL;
+    r->req_start = persistent ? fallback_start : NULL;
     r->req_status = ompi_status_empty;
     r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
 }
 
-/* Hand on what is left of the call; with pairs, that may be nothing. OMPI error code. */
-static int hand_inner(mca_coll_gpuring_module_t *module, gr_handed_t *h, const struct gr_form *form)
+/*
+ * Begin the rest of the call with the saved collective; with a split, there may be none. OMPI error
+ * code.
+ */
+static int begin_inner(mca_coll_gpuring_module_t *module, gr_fallback_request_t *h,
+                       const struct gr_form *form)
 {
     struct gr_form inner = *form;
     int rc;
 
-    if (NULL != h->pairs && NULL == mca_coll_gpuring_p2p_split_rest(h->pairs)) {
+    if (NULL != h->split && NULL == mca_coll_gpuring_p2p_split_rest(h->split)) {
         return OMPI_SUCCESS;
     }
     inner.request = &h->inner;
@@ -358,32 +364,32 @@ static int hand_inner(mca_coll_gpuring_module_t *module, gr_handed_t *h, const s
 }
 
 /* Persistent: what is copied in now is not used; it makes the room that all starts use. */
-static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                        const struct gr_form *form)
+static int fall_back_request(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                             const struct gr_form *form)
 {
     bool persistent = GR_PERSISTENT == form->kind;
-    gr_handed_t *h = OBJ_NEW(gr_handed_t);
+    gr_fallback_request_t *h = OBJ_NEW(gr_fallback_request_t);
     const struct gr_call *rest =
-        NULL == form->pairs ? call : mca_coll_gpuring_p2p_split_rest(form->pairs);
+        NULL == form->split ? call : mca_coll_gpuring_p2p_split_rest(form->split);
     ompi_request_t *r;
     int rc = OMPI_SUCCESS;
 
     if (NULL == h) {
-        mca_coll_gpuring_p2p_split_free(form->pairs);
+        mca_coll_gpuring_p2p_split_free(form->split);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     r = &h->super.super;
     begin_request(h, call->comm, persistent);
     h->stage.kept = persistent;
-    h->pairs = form->pairs;
+    h->split = form->split;
     h->call = NULL == rest ? *call : *rest;
     if (persistent) {
         h->kept = mca_coll_gpuring_args_copy(&h->call);
         rc = NULL == h->kept ? OMPI_ERR_OUT_OF_RESOURCE : retain_handles(h, call);
     } else {
-        rc = start_pairs(h);
+        rc = start_split(h);
     }
-    rc = OMPI_SUCCESS == rc ? hand_inner(module, h, form) : rc;
+    rc = OMPI_SUCCESS == rc ? begin_inner(module, h, form) : rc;
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);
         OMPI_REQUEST_FINI(r);
@@ -401,7 +407,7 @@ static int hand_request(mca_coll_gpuring_module_t *module, const struct gr_call 
     return OMPI_SUCCESS;
 }
 
-/* Owns form->pairs. */
+/* Owns form->split. */
 int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                const struct gr_form *form)
 {
@@ -413,15 +419,15 @@ int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct g
         return mca_coll_gpuring_segments_do(module, NULL, call, form);
     }
     if (OMPI_SUCCESS != rc) {
-        mca_coll_gpuring_p2p_split_free(form->pairs);
+        mca_coll_gpuring_p2p_split_free(form->split);
         return rc;
     }
-    if (!device && NULL == form->pairs) {
+    if (!device && NULL == form->split) {
         return mca_coll_gpuring_saved_call(module, call, form);
     }
     if (GR_BLOCKING != form->kind) {
-        return hand_request(module, call, form);
+        return fall_back_request(module, call, form);
     }
-    return NULL != form->pairs ? hand_blocking_pairs(module, call, form)
-                               : hand_blocking(module, call, form);
+    return NULL != form->split ? fall_back_blocking_split(module, call, form)
+                               : fall_back_blocking(module, call, form);
 }
