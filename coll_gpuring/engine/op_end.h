@@ -13,7 +13,7 @@ void mca_coll_gpuring_op_end(struct gr_op *op);
 /* Finish the op with rc: release its executor, copy staged results back. Sets GR_OP_DONE. */
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc);
 
-/* For executors: count a call that has succeeded. zero_copy: see mca_coll_gpuring_stats_zero_copy(). */
+/* For executors: count a successful call. zero_copy: see mca_coll_gpuring_stats_zero_copy(). */
 void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy);
 
 /*

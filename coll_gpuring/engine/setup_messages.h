@@ -13,8 +13,8 @@ struct gr_setup;
 int mca_coll_gpuring_setup_tag(uint32_t number);
 
 /*
- * Post a message of the phase s->state: send bytes from buf to a rank, or receive them from it. Uses
- * one of the reserved messages. 0, or GR_ERR_...
+ * Post a message of the phase s->state: send bytes from buf to a rank, or receive them from it.
+ * Uses one of the reserved messages. 0, or GR_ERR_...
  */
 int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank);
 
