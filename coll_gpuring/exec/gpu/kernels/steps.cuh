@@ -30,10 +30,10 @@
 struct gr_walk {
     struct gr_gpu_cursor at;    /* of the next piece */
     struct gr_gpu_cursor begin; /* where the slot of the last piece began */
-    struct gr_step step;       /* the last piece's */
-    uint32_t len;              /* steps of the schedule */
-    uint32_t fetched;          /* step is number at.index */
-    uint32_t changes;          /* grows when another step is fetched */
+    struct gr_step step;        /* the last piece's */
+    uint32_t len;               /* steps of the schedule */
+    uint32_t fetched;           /* step is number at.index */
+    uint32_t changes;           /* grows when another step is fetched */
     /* elements that the slot still takes; 0: the next piece begins a slot */
     size_t room;
     /* the piece, in elements: */
