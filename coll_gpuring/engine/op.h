@@ -101,7 +101,7 @@ struct gr_op {
     struct gr_call_agreement agreement; /* the exchange of call records */
     struct gr_op_agreed agreed;         /* what all ranks know alike about the buffers */
 
-    enum gr_path path;              /* devices: the path for which the choice was made */
+    enum gr_path path;              /* of the choice; GR_PATH_NONE: the host does the call */
     struct gr_choice choice;        /* algorithm, protocol, channels, chunks */
     const struct gr_executor *exec; /* runs the op; NULL: not picked yet */
 

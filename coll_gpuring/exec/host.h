@@ -34,7 +34,7 @@ struct gr_host_op {
     int remote;
     /*
      * Smallest message, in bytes, that a network sends from this rank's buffers, if it lies there
-     * in one piece; 0: none. If set, the end of the call waits for the network, after an error too.
+     * contiguous; 0: none. If set, the end of the call waits for the network, after an error too.
      */
     size_t zero_copy;
     int direct;            /* 1: the plan is direct; only then the next two are used */

@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PACKED_BYTES 8192 /* data up to that size go with their head */
-#define NOTE UINT64_MAX   /* in the place of bytes: there are no data */
+#define PACKED_BYTES 8192  /* data up to that size go with their head */
+#define CONTROL UINT64_MAX /* in the place of bytes: there are no data */
 
 #define TAG_HEAD gr_runtime_tag(GR_TAGS_NET)
 #define TAG_DATA (TAG_HEAD - 1)
@@ -132,7 +132,7 @@ static int send_both(struct sending *s, const void *data, size_t bytes)
 
     s->pml_requests[0] = s->pml_requests[1] = MPI_REQUEST_NULL;
     s->first.head = s->message->head;
-    s->first.bytes = NULL == data ? NOTE : bytes;
+    s->first.bytes = NULL == data ? CONTROL : bytes;
     if (packed) {
         memcpy(s->first.data, data, bytes);
     }
@@ -237,7 +237,7 @@ static int take(struct pml *p, struct connection *c)
     void *to;
     int rc = OMPI_SUCCESS, on_gpu;
 
-    if (NOTE == first->bytes) {
+    if (CONTROL == first->bytes) {
         up->on_control(up->ctx, &first->head);
         return OMPI_SUCCESS;
     }
