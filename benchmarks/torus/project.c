@@ -24,11 +24,10 @@ struct projection {
     size_t ngroups, groups_room;
     struct line *lines;
     size_t nlines, lines_room;
-    uint32_t ticks;
 };
 
 /* Add the message's share to its links, or find the greatest load of one of them. */
-static double walk(const struct source *s, const struct sent *m, double *load, double add)
+static double walk(const struct source *s, const struct message *m, double *load, double add)
 {
     const struct gr_torus *t = &s->m->torus;
     double most = 0;
@@ -73,22 +72,18 @@ static void add_line(struct projection *p, struct group *g, struct line line)
     p->nlines = g->first + g->n;
 }
 
-static void add_group(struct projection *p, const struct source *s, const struct sent *sent,
+static void add_group(struct projection *p, const struct source *s, const struct message *sent,
                       size_t n, double *load, struct group g)
 {
     size_t k;
 
     g.first = p->nlines;
     for (k = 0; k < n; k++) {
-        struct message m = {.from = sent[k].from, .to = sent[k].to};
-
-        if (g.channel >= 0 && sent[k].channel != g.channel) {
-            continue;
+        if (g.channel < 0 || sent[k].channel == g.channel) {
+            add_line(p, &g,
+                     (struct line) {message_latency(s->m, &sent[k]),
+                                    walk(s, &sent[k], load, 0) / s->m->bandwidth});
         }
-        memcpy(m.hops, sent[k].hops, sizeof(m.hops));
-        add_line(p, &g,
-                 (struct line) {message_latency(s->m, &m),
-                                walk(s, &sent[k], load, 0) / s->m->bandwidth});
     }
     if (p->ngroups == p->groups_room) {
         p->groups_room = 2 * p->groups_room + 16;
@@ -98,7 +93,7 @@ static void add_group(struct projection *p, const struct source *s, const struct
 }
 
 /* Adds ticks with the same messages: all channels together, or, of a bucket, one by one. */
-static void add_ticks(struct projection *p, const struct source *s, const struct sent *sent,
+static void add_ticks(struct projection *p, const struct source *s, const struct message *sent,
                       size_t n, double *load, uint32_t tick, uint32_t ticks)
 {
     struct group g = {.ticks = ticks, .phase = source_phase(s, tick), .channel = -1};
@@ -106,9 +101,8 @@ static void add_ticks(struct projection *p, const struct source *s, const struct
 
     memset(load, 0, (size_t) gr_torus_links(&s->m->torus) * sizeof(*load));
     for (k = 0; k < n; k++) {
-        walk(s, &sent[k], load, sent[k].chunks * s->share);
+        walk(s, &sent[k], load, sent[k].bytes);
     }
-    p->ticks += ticks;
     if (SOURCE_BUCKET != s->algo) {
         add_group(p, s, sent, n, load, g);
         return;
@@ -122,7 +116,7 @@ struct projection *project_make(enum source_algo algo, const struct machine *m, 
 {
     struct source s;
     struct projection *p;
-    struct sent *sent;
+    struct message *sent;
     double *load;
     uint32_t tick, ticks, same, last;
 
@@ -166,11 +160,6 @@ double project_ns(const struct projection *p, double bytes, double overhead)
         slowest = *mine > slowest ? *mine : slowest;
     }
     return sum + slowest;
-}
-
-uint32_t project_ticks(const struct projection *p)
-{
-    return p->ticks;
 }
 
 void project_free(struct projection *p)

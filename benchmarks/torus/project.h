@@ -27,7 +27,4 @@ void project_free(struct projection *p);
 /* Nanoseconds for a vector of so many bytes. */
 double project_ns(const struct projection *p, double bytes, double overhead);
 
-/* Ticks of the schedule. */
-uint32_t project_ticks(const struct projection *p);
-
 #endif

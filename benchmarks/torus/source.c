@@ -124,12 +124,11 @@ uint32_t source_alike(const struct source *s)
     return SOURCE_BUCKET == s->algo && same ? phase_ticks(s) : 1;
 }
 
-static void find_path(const struct source *s, int channel, const struct gr_step *step,
-                      struct sent *m)
+static void find_path(const struct source *s, const struct gr_step *step, struct message *m)
 {
     const struct gr_torus *t = &s->m->torus;
     int hops[GR_MAX_DIMS] = {0}, d;
-    struct gr_sched sched = schedule(s, m->from, channel);
+    struct gr_sched sched = schedule(s, m->from, m->channel);
 
     if (on_torus(s)) {
         gr_sched_route(&sched, step, hops);
@@ -149,7 +148,7 @@ size_t source_room(const struct source *s)
     return (size_t) s->p * (size_t) s->channels * 4 * GR_FAN + 1;
 }
 
-size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent)
+size_t source_collect(const struct source *s, uint32_t tick, struct message *messages)
 {
     size_t n = 0;
     int rank, channel, k;
@@ -165,9 +164,12 @@ size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent)
                     break;
                 }
                 for (k = 0; k < step.nto && step.tick == tick; k++) {
-                    sent[n] = (struct sent) {
-                        .from = rank, .to = step.to[k], .channel = channel, .chunks = step.count};
-                    find_path(s, channel, &step, &sent[n++]);
+                    messages[n] = (struct message) {.from = rank,
+                                                    .to = step.to[k],
+                                                    .tick = tick,
+                                                    .channel = channel,
+                                                    .bytes = step.count * s->share};
+                    find_path(s, &step, &messages[n++]);
                 }
             }
         }
@@ -226,7 +228,7 @@ int source_traffic(struct traffic *t, enum source_algo algo, const struct machin
                    uint32_t chunks, double bytes)
 {
     struct source s;
-    struct sent *sent;
+    struct message *sent;
     size_t room = 0, n, k;
     uint32_t tick;
 
@@ -245,14 +247,9 @@ int source_traffic(struct traffic *t, enum source_algo algo, const struct machin
             t->messages = need(realloc(t->messages, room * sizeof(*t->messages)));
         }
         for (k = 0; k < n; k++) {
-            struct message *msg = &t->messages[t->nmessages++];
-
-            *msg = (struct message) {.from = sent[k].from,
-                                     .to = sent[k].to,
-                                     .tick = tick,
-                                     .bytes = sent[k].chunks * s.share * bytes};
-            memcpy(msg->hops, sent[k].hops, sizeof(msg->hops));
-            t->first[(size_t) tick * (size_t) s.p + (size_t) msg->from + 1]++;
+            sent[k].bytes *= bytes;
+            t->messages[t->nmessages++] = sent[k];
+            t->first[(size_t) tick * (size_t) s.p + (size_t) sent[k].from + 1]++;
         }
     }
     for (k = 0; k < (size_t) t->nticks * (size_t) s.p; k++) { /* counts become first indices */

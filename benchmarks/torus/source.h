@@ -33,15 +33,6 @@ struct source {
     double share;  /* of the vector, in one chunk of one channel */
 };
 
-/* One message of a tick. */
-struct sent {
-    int from;
-    int to;
-    int channel;
-    uint32_t chunks;
-    int16_t hops[GR_MAX_DIMS]; /* as in struct message */
-};
-
 /*
  * chunks: of the pipelines of tree and mst. 0, or -1: the algorithm has no schedule on the torus.
  * All functions exit when memory runs out. m must outlive the source.
@@ -61,9 +52,12 @@ uint32_t source_alike(const struct source *s);
  */
 uint32_t source_phase(const struct source *s, uint32_t tick);
 
-/* All messages of a tick, by sender; sent[] has source_room() entries. Returns how many. */
+/*
+ * All messages of a tick, by sender, for a vector of one byte; messages[] has source_room()
+ * entries. Returns how many.
+ */
 size_t source_room(const struct source *s);
-size_t source_collect(const struct source *s, uint32_t tick, struct sent *sent);
+size_t source_collect(const struct source *s, uint32_t tick, struct message *messages);
 
 /*
  * All messages for a vector of so many bytes. 0, -1: no such schedule, -2: more messages than a

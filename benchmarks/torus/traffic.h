@@ -22,6 +22,7 @@ struct message {
     int32_t from, to;
     uint32_t tick;
     int16_t hops[GR_MAX_DIMS];
+    int32_t channel; /* of its schedule; an Alltoall has one */
     double bytes;
 };
 
