@@ -166,7 +166,7 @@ static int map(struct gr_join *join, struct gr_connection *c)
  * running, and none uses a new link before all ranks have agreed.
  */
 static int upload_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *connections, int n,
-                       gr_gpu_ptr (*table)(const struct gr_gpu_team *, enum gr_protocol))
+                       enum gr_gpu_region region)
 {
     struct gr_gpu_run *runs = calloc((size_t) n * GR_NPROTOCOLS + 1, sizeof(*runs));
     size_t nruns = 0;
@@ -177,7 +177,7 @@ static int upload_ends(struct gr_gpu_team *team, const struct gr_gpu_connection 
     }
     for (k = 0; k < n; k++) {
         for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
-            gr_gpu_ptr at = table(team, (enum gr_protocol) protocol) +
+            gr_gpu_ptr at = gr_gpu_team_ends(team, region, (enum gr_protocol) protocol) +
                             link_index(team, &connections[k].end) * sizeof(struct gr_gpu_end);
 
             runs[nruns++] = (struct gr_gpu_run) {.dst = (void *) at,
@@ -195,10 +195,10 @@ static int finish(struct gr_join *join, struct gr_join_agreement *a)
     struct gr_gpu_team *team = join->gpu;
 
     if (0 == join->status) {
-        join->status = upload_ends(team, join->in.gpu, join->in.n, gr_gpu_team_in);
+        join->status = upload_ends(team, join->in.gpu, join->in.n, GR_REGION_IN);
     }
     if (0 == join->status) {
-        join->status = upload_ends(team, join->out.gpu, join->out.n, gr_gpu_team_out);
+        join->status = upload_ends(team, join->out.gpu, join->out.n, GR_REGION_OUT);
     }
     a->gpu.status = join->status;
     a->gpu.unmapped = join->unmapped < 0 ? INT32_MAX : team->rank;

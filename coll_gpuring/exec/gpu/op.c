@@ -54,7 +54,8 @@ static struct gr_plan_spec translate(const struct gr_plan_spec *spec, struct gr_
                                      enum gr_kernel kernel)
 {
     struct gr_plan_spec r = *spec;
-    size_t scale = counts_bytes(kernel) ? r.elem_bytes : 1, *pinned = gr_gpu_team_counts_host(team);
+    size_t scale = counts_bytes(kernel) ? r.elem_bytes : 1,
+           *pinned = gr_gpu_team_pinned(team, GR_PINNED_COUNTS);
 
     r.elem_bytes /= scale;
     r.total *= scale;
@@ -69,8 +70,8 @@ static int send_counts(struct gr_gpu_op *op)
 {
     struct gr_gpu_team *team = op->team;
     size_t p = (size_t) team->p;
-    gr_gpu_ptr at = gr_gpu_team_counts(team),
-               pinned = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_counts_host(team);
+    gr_gpu_ptr at = gr_gpu_team_region(team, GR_REGION_COUNTS),
+               pinned = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_pinned(team, GR_PINNED_COUNTS);
 
     if (NULL == op->args.split.counts && NULL == op->args.split.displs) {
         return 0;
@@ -99,8 +100,10 @@ static void set_schedules(struct gr_gpu_op *op, const struct gr_plan_spec *r)
         op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k],
                                      team->rings.where[k], (uint32_t) k, a->split.nchunks);
         a->sched[k] = op->sched[k];
-        a->sched[k].order =
-            NULL == op->sched[k].order ? NULL : (const int *) gr_gpu_team_order(team, k);
+        a->sched[k].order = NULL == op->sched[k].order
+                                ? NULL
+                                : (const int *) gr_gpu_team_region(
+                                      team, 0 == k ? GR_REGION_ORDER_0 : GR_REGION_ORDER_1);
     }
     a->steps = table.at;
     a->nsteps = table.nsteps;
@@ -132,11 +135,11 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     set_schedules(op, &r);
     memcpy(a->space, space, sizeof(a->space));
     a->protocol = r.protocol;
-    a->in = gr_gpu_team_in(team, r.protocol);
-    a->out = gr_gpu_team_out(team, r.protocol);
-    a->cursor = gr_gpu_team_cursors(team);
-    a->report = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_reports(team);
-    a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_abort(team);
+    a->in = gr_gpu_team_ends(team, GR_REGION_IN, r.protocol);
+    a->out = gr_gpu_team_ends(team, GR_REGION_OUT, r.protocol);
+    a->cursor = gr_gpu_team_region(team, GR_REGION_CURSORS);
+    a->report = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_pinned(team, GR_PINNED_REPORTS);
+    a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_pinned(team, GR_PINNED_ABORT);
     a->patience = team->shares_device || NULL != team->remote ? PATIENCE_SHARED : PATIENCE;
     a->slot_bytes = simple ? team->slot_bytes : gr_line_slot_bytes(r.protocol);
     a->slot_elems = most / r.elem_bytes;
@@ -166,7 +169,7 @@ static int launch(struct gr_gpu_op *op)
 /* Whether all blocks of the last launch have exited. */
 static int all_reported(const struct gr_gpu_op *op)
 {
-    const struct gr_gpu_report *reports = gr_gpu_team_reports(op->team);
+    const struct gr_gpu_report *reports = gr_gpu_team_pinned(op->team, GR_PINNED_REPORTS);
     uint32_t c;
 
     for (c = 0; c < op->nchannels; c++) {
@@ -182,7 +185,7 @@ static int all_reported(const struct gr_gpu_op *op)
 /* All blocks have exited: read their reports, and choose the pause before the next launch. */
 static void read_reports(struct gr_gpu_op *op, uint64_t *moved)
 {
-    const struct gr_gpu_report *reports = gr_gpu_team_reports(op->team);
+    const struct gr_gpu_report *reports = gr_gpu_team_pinned(op->team, GR_PINNED_REPORTS);
     uint64_t slots = 0;
     uint32_t c, done = 0;
 
@@ -247,9 +250,10 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
 
 void gr_gpu_op_abort(struct gr_gpu_op *op)
 {
+    _Atomic uint64_t *abort = gr_gpu_team_pinned(op->team, GR_PINNED_ABORT);
     int rc, errors = 0;
 
-    atomic_store_explicit(gr_gpu_team_abort(op->team), 1, memory_order_release);
+    atomic_store_explicit(abort, 1, memory_order_release);
     while (op->launched && errors < MAX_ERRORS) {
         rc = gr_gpu_stream_done(op->team->stream);
         errors = rc < 0 ? errors + 1 : 0;
@@ -270,11 +274,12 @@ void gr_gpu_op_end(struct gr_gpu_op *op)
 int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step *step,
                     struct gr_gpu_report *report, int *ranks, int *n)
 {
+    const struct gr_gpu_report *reports = gr_gpu_team_pinned(op->team, GR_PINNED_REPORTS);
     struct gr_sched sched = gr_gpu_op_sched(op, channel);
     int k;
 
     *n = 0;
-    *report = gr_gpu_team_reports(op->team)[channel];
+    *report = reports[channel];
     if (GR_GPU_LEFT != report->word % 4) {
         return 0;
     }

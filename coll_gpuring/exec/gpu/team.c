@@ -13,19 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of the device memory and of the pinned memory, in order, each aligned. */
-enum table {
-    TABLE_IN,
-    TABLE_OUT,
-    TABLE_ORDER_0,
-    TABLE_ORDER_1,
-    TABLE_CURSORS,
-    TABLE_COUNTS,
-    TABLE_PEERS,
-    TABLE_END
-};
-enum pinned { PINNED_REPORTS, PINNED_ABORT, PINNED_COUNTS, PINNED_PEERS, PINNED_END };
-
 /* Bytes rounded up to the alignment. */
 static size_t aligned(size_t bytes)
 {
@@ -37,100 +24,63 @@ static size_t nlinks(const struct gr_gpu_team *team)
     return (size_t) team->nchannels * (size_t) team->p;
 }
 
-/* Offset of a table; TABLE_END: bytes of all tables. */
-static size_t table_at(const struct gr_gpu_team *team, enum table table)
+/* Bytes of n regions, each aligned. */
+static size_t sum_aligned(const size_t *bytes, int n)
 {
-    size_t p = (size_t) team->p, ends = GR_NPROTOCOLS * nlinks(team) * sizeof(struct gr_gpu_end),
-           at = 0;
-    size_t bytes[TABLE_END] = {
-        [TABLE_IN] = ends,
-        [TABLE_OUT] = ends,
-        [TABLE_ORDER_0] = p * sizeof(int),
-        [TABLE_ORDER_1] = p * sizeof(int),
-        [TABLE_CURSORS] = team->nchannels * sizeof(struct gr_gpu_cursor),
-        [TABLE_COUNTS] = 2 * p * sizeof(size_t),
-        [TABLE_PEERS] = p * sizeof(gr_gpu_ptr),
-    };
+    size_t sum = 0;
     int k;
 
-    for (k = 0; k < (int) table; k++) {
-        at += aligned(bytes[k]);
+    for (k = 0; k < n; k++) {
+        sum += aligned(bytes[k]);
     }
-    return at;
+    return sum;
 }
 
-static size_t pinned_at(const struct gr_gpu_team *team, enum pinned what)
+/* Offset of a region; GR_REGIONS: bytes of all of them. */
+static size_t region_at(const struct gr_gpu_team *team, enum gr_gpu_region region)
 {
-    size_t bytes[PINNED_END] = {
-        [PINNED_REPORTS] = team->nchannels * sizeof(struct gr_gpu_report),
-        [PINNED_ABORT] = sizeof(uint64_t),
-        [PINNED_COUNTS] = 2 * (size_t) team->p * sizeof(size_t),
-        [PINNED_PEERS] = (size_t) team->p * sizeof(gr_gpu_ptr),
+    size_t p = (size_t) team->p, ends = GR_NPROTOCOLS * nlinks(team) * sizeof(struct gr_gpu_end);
+    size_t bytes[GR_REGIONS] = {
+        [GR_REGION_IN] = ends,
+        [GR_REGION_OUT] = ends,
+        [GR_REGION_ORDER_0] = p * sizeof(int),
+        [GR_REGION_ORDER_1] = p * sizeof(int),
+        [GR_REGION_CURSORS] = team->nchannels * sizeof(struct gr_gpu_cursor),
+        [GR_REGION_COUNTS] = 2 * p * sizeof(size_t),
+        [GR_REGION_PEERS] = p * sizeof(gr_gpu_ptr),
     };
-    size_t at = 0;
-    int k;
 
-    for (k = 0; k < (int) what; k++) {
-        at += aligned(bytes[k]);
-    }
-    return at;
+    return sum_aligned(bytes, (int) region);
 }
 
-static gr_gpu_ptr ends_at(const struct gr_gpu_team *team, enum table table,
-                          enum gr_protocol protocol)
+/* The same of the pinned memory. */
+static size_t pinned_at(const struct gr_gpu_team *team, enum gr_gpu_pinned_region region)
 {
-    return team->tables + table_at(team, table) +
+    size_t bytes[GR_PINNED_REGIONS] = {
+        [GR_PINNED_REPORTS] = team->nchannels * sizeof(struct gr_gpu_report),
+        [GR_PINNED_ABORT] = sizeof(uint64_t),
+        [GR_PINNED_COUNTS] = 2 * (size_t) team->p * sizeof(size_t),
+        [GR_PINNED_PEERS] = (size_t) team->p * sizeof(gr_gpu_ptr),
+    };
+
+    return sum_aligned(bytes, (int) region);
+}
+
+gr_gpu_ptr gr_gpu_team_region(const struct gr_gpu_team *team, enum gr_gpu_region region)
+{
+    return team->tables + region_at(team, region);
+}
+
+gr_gpu_ptr gr_gpu_team_ends(const struct gr_gpu_team *team, enum gr_gpu_region region,
+                            enum gr_protocol protocol)
+{
+    return gr_gpu_team_region(team, region) +
            (size_t) protocol * nlinks(team) * sizeof(struct gr_gpu_end);
 }
 
-gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team, enum gr_protocol protocol)
+void *gr_gpu_team_pinned(const struct gr_gpu_team *team, enum gr_gpu_pinned_region region)
 {
-    return ends_at(team, TABLE_IN, protocol);
-}
-
-gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team, enum gr_protocol protocol)
-{
-    return ends_at(team, TABLE_OUT, protocol);
-}
-
-gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k)
-{
-    return team->tables + table_at(team, 0 == k ? TABLE_ORDER_0 : TABLE_ORDER_1);
-}
-
-gr_gpu_ptr gr_gpu_team_cursors(const struct gr_gpu_team *team)
-{
-    return team->tables + table_at(team, TABLE_CURSORS);
-}
-
-gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team)
-{
-    return team->tables + table_at(team, TABLE_COUNTS);
-}
-
-gr_gpu_ptr gr_gpu_team_peers(const struct gr_gpu_team *team)
-{
-    return team->tables + table_at(team, TABLE_PEERS);
-}
-
-struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team)
-{
-    return (struct gr_gpu_report *) (team->pinned + pinned_at(team, PINNED_REPORTS));
-}
-
-_Atomic uint64_t *gr_gpu_team_abort(const struct gr_gpu_team *team)
-{
-    return (_Atomic uint64_t *) (team->pinned + pinned_at(team, PINNED_ABORT));
-}
-
-size_t *gr_gpu_team_counts_host(const struct gr_gpu_team *team)
-{
-    return (size_t *) (team->pinned + pinned_at(team, PINNED_COUNTS));
-}
-
-gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team)
-{
-    return (gr_gpu_ptr *) (team->pinned + pinned_at(team, PINNED_PEERS));
+    return team->pinned + pinned_at(team, region);
 }
 
 /* Index of an algorithm, and of the root if it is rooted, in arrays of the team. */
@@ -245,7 +195,7 @@ struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_co
 /* Write the initial tables: the orders, and no links. */
 static int upload_tables(struct gr_gpu_team *team)
 {
-    size_t bytes = table_at(team, TABLE_END);
+    size_t bytes = region_at(team, GR_REGIONS);
     unsigned char *image = calloc(1, bytes);
     int rc, k;
 
@@ -253,8 +203,8 @@ static int upload_tables(struct gr_gpu_team *team)
         return GR_ERR_NOMEM;
     }
     for (k = 0; k < 2; k++) {
-        memcpy(image + table_at(team, 0 == k ? TABLE_ORDER_0 : TABLE_ORDER_1), team->rings.order[k],
-               (size_t) team->p * sizeof(int));
+        memcpy(image + region_at(team, 0 == k ? GR_REGION_ORDER_0 : GR_REGION_ORDER_1),
+               team->rings.order[k], (size_t) team->p * sizeof(int));
     }
     rc = gr_gpu_copy(team->gpu, (void *) team->tables, image, bytes);
     free(image);
@@ -264,12 +214,12 @@ static int upload_tables(struct gr_gpu_team *team)
 /* Allocate the device memory, the pinned memory and the stream. */
 static int make_device_part(struct gr_gpu_team *team)
 {
-    int rc = gr_gpu_alloc(team->gpu, table_at(team, TABLE_END), &team->tables);
+    int rc = gr_gpu_alloc(team->gpu, region_at(team, GR_REGIONS), &team->tables);
 
     if (rc < 0) {
         return rc;
     }
-    team->pinned = gr_gpu_host_alloc(team->gpu, pinned_at(team, PINNED_END));
+    team->pinned = gr_gpu_host_alloc(team->gpu, pinned_at(team, GR_PINNED_REGIONS));
     if (NULL == team->pinned) {
         return GR_ERR_NOMEM;
     }

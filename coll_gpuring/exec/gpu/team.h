@@ -88,21 +88,21 @@ unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo al
 
 /* ---- device memory ---- */
 
-/* Tables of link ends. */
-gr_gpu_ptr gr_gpu_team_in(const struct gr_gpu_team *team, enum gr_protocol protocol);
-gr_gpu_ptr gr_gpu_team_out(const struct gr_gpu_team *team, enum gr_protocol protocol);
+enum gr_gpu_region {
+    GR_REGION_IN,      /* ends of links that this rank reads: struct gr_gpu_end */
+    GR_REGION_OUT,     /* ends of links that this rank writes */
+    GR_REGION_ORDER_0, /* [p]: order of ring direction 0 */
+    GR_REGION_ORDER_1, /* [p]: order of ring direction 1 */
+    GR_REGION_CURSORS, /* [nchannels]: struct gr_gpu_cursor */
+    GR_REGION_COUNTS,  /* [2 * p]: counts, then displs */
+    GR_REGION_PEERS,   /* [p]: outputs of other ranks (args.h) */
+    GR_REGIONS
+};
+gr_gpu_ptr gr_gpu_team_region(const struct gr_gpu_team *team, enum gr_gpu_region region);
 
-/* Order of ring direction k, 0 or 1. */
-gr_gpu_ptr gr_gpu_team_order(const struct gr_gpu_team *team, int k);
-
-/* Cursors of the channels. */
-gr_gpu_ptr gr_gpu_team_cursors(const struct gr_gpu_team *team);
-
-/* [2 * p]: counts, then displs. */
-gr_gpu_ptr gr_gpu_team_counts(const struct gr_gpu_team *team);
-
-/* [p]: outputs of other ranks (args.h). */
-gr_gpu_ptr gr_gpu_team_peers(const struct gr_gpu_team *team);
+/* The ends of a protocol, in GR_REGION_IN or GR_REGION_OUT. */
+gr_gpu_ptr gr_gpu_team_ends(const struct gr_gpu_team *team, enum gr_gpu_region region,
+                            enum gr_protocol protocol);
 
 /*
  * Write the step tables of an algorithm when its links are made. Does nothing if they exist, or if
@@ -116,9 +116,13 @@ struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_co
 
 /* ---- pinned memory, at the same address for host and kernels ---- */
 
-struct gr_gpu_report *gr_gpu_team_reports(const struct gr_gpu_team *team);
-_Atomic uint64_t *gr_gpu_team_abort(const struct gr_gpu_team *team);
-size_t *gr_gpu_team_counts_host(const struct gr_gpu_team *team);
-gr_gpu_ptr *gr_gpu_team_peers_host(const struct gr_gpu_team *team);
+enum gr_gpu_pinned_region {
+    GR_PINNED_REPORTS, /* [nchannels]: struct gr_gpu_report */
+    GR_PINNED_ABORT,   /* _Atomic uint64_t: kernels leave when it is not 0 */
+    GR_PINNED_COUNTS,  /* [2 * p]: size_t, for GR_REGION_COUNTS */
+    GR_PINNED_PEERS,   /* [p]: gr_gpu_ptr, for GR_REGION_PEERS */
+    GR_PINNED_REGIONS
+};
+void *gr_gpu_team_pinned(const struct gr_gpu_team *team, enum gr_gpu_pinned_region region);
 
 #endif

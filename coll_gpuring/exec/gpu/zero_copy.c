@@ -83,7 +83,7 @@ int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_plan_spec *spec,
 {
     struct gr_gpu_team *team = op->team;
     size_t bytes = (size_t) team->p * sizeof(gr_gpu_ptr), out;
-    gr_gpu_ptr *pinned = gr_gpu_team_peers_host(team);
+    gr_gpu_ptr *pinned = gr_gpu_team_pinned(team, GR_PINNED_PEERS);
     int plain;
 
     out = output_bytes(spec, team->p, &plain);
@@ -93,7 +93,7 @@ int gr_gpu_zero_begin(struct gr_gpu_op *op, const struct gr_plan_spec *spec,
         find_outputs(op, handles, pinned);
     }
     op->args.zero = ++team->zeros;
-    op->args.peers = gr_gpu_team_peers(team);
+    op->args.peers = gr_gpu_team_region(team, GR_REGION_PEERS);
     return gr_gpu_stream_copy(team->stream, op->args.peers, (gr_gpu_ptr) (uintptr_t) pinned, bytes);
 }
 

@@ -53,7 +53,7 @@ static void look_at_pools(const struct stage *s, size_t *held)
 /* Whether all channels of the last launch have seen the abort word. */
 static int all_aborted(const struct tc_call *call)
 {
-    const struct gr_gpu_report *reports = gr_gpu_team_reports(call->op.team);
+    const struct gr_gpu_report *reports = gr_gpu_team_pinned(call->op.team, GR_PINNED_REPORTS);
     uint32_t c;
 
     for (c = 0; c < call->op.nchannels; c++) {
@@ -391,7 +391,7 @@ void a_writer_names_who_does_not_read(void)
     begin_some(&s, &c, begun, 3);
     poll_until_stopped(&s, begun, 3, through);
     CHECK_INT(s.calls[0].moved, shape.nslots);
-    report = gr_gpu_team_reports(s.t.ranks[0]);
+    report = gr_gpu_team_pinned(s.t.ranks[0], GR_PINNED_REPORTS);
     CHECK_INT(report->to, 1);
     CHECK_INT(report->from, 0);
     CHECK_INT(waits(&s.calls[0], 0), 1 << 1);
