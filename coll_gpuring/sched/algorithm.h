@@ -47,11 +47,13 @@ struct gr_algorithm {
     uint32_t (*message_chunks)(int p, const struct gr_torus *torus);
     /* GR_TRAIT_TORUS: channels whose schedules differ. NULL: one. */
     int (*channels)(enum gr_coll coll, const struct gr_torus *torus);
-    /* GR_TRAIT_TORUS: gr_torus_route(). NULL: that of a channel that goes one way around. */
+    /* GR_TRAIT_TORUS: gr_sched_route(). NULL: that of a channel that goes one way around. */
     void (*route)(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
     /* ---- costs ---- */
-    /* Microseconds inside a node; *chunk_bytes is set to the slot, and may be made shorter. */
-    double (*cost)(const struct gr_cost_terms *terms, size_t *chunk_bytes);
+    /* Microseconds inside a node. NULL: those of `pipe`. */
+    double (*cost)(const struct gr_cost_terms *terms);
+    /* A pipeline of chunks inside a node, whose length is chosen. NULL: chunks fill a slot. */
+    struct gr_cost_pipe (*pipe)(const struct gr_cost_terms *terms);
     /* What it does between nodes. */
     struct gr_internode_cost (*internode_cost)(const struct gr_cost_terms *terms);
     /*

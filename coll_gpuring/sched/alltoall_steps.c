@@ -189,9 +189,8 @@ static uint32_t ordered_message_chunks(int p, const struct gr_torus *torus)
 }
 
 /* A quarter of an extent's blocks in each exchange. */
-static double ordered_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double ordered_cost(const struct gr_cost_terms *t)
 {
-    (void) chunk_bytes;
     return gr_cost_exchanges(t, gr_cost_torus_hops(t->torus) / 4 + 0.5);
 }
 
@@ -223,9 +222,8 @@ static uint32_t suh_shin_message_chunks(int p, const struct gr_torus *torus)
 }
 
 /* Half of all blocks in each round. */
-static double suh_shin_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double suh_shin_cost(const struct gr_cost_terms *t)
 {
-    (void) chunk_bytes;
     return gr_cost_exchanges(t, gr_cost_torus_rounds(t->torus) / 2);
 }
 

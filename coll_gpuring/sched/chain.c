@@ -48,11 +48,11 @@ GR_HD struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i)
 
 #if !defined(GR_SCHED_FOR_KERNELS)
 
-static double chain_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static struct gr_cost_pipe chain_pipe(const struct gr_cost_terms *t)
 {
     double p = t->p;
 
-    return gr_cost_pipeline(t, (struct gr_cost_pipe) {p > 2 ? p - 2 : 0, 1, 1}, chunk_bytes);
+    return (struct gr_cost_pipe) {p > 2 ? p - 2 : 0, 1, 1};
 }
 
 static struct gr_internode_cost chain_internode_cost(const struct gr_cost_terms *t)
@@ -72,7 +72,7 @@ const struct gr_algorithm gr_algorithm_chain = {
     .pipes = GR_ROOTED_COLLS,
     .len = gr_chain_len,
     .step = gr_chain_step,
-    .cost = chain_cost,
+    .pipe = chain_pipe,
     .internode_cost = chain_internode_cost,
 };
 

@@ -19,11 +19,10 @@
  */
 #define IN_TURN 6.0
 
-static double doubling_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double doubling_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, rounds = gr_cost_rounds(t->p);
 
-    (void) chunk_bytes;
     rounds += exp2(rounds) > p; /* some fold: another message for these, before and behind */
     return rounds * ceil(s / t->most) * t->step +
            (GR_COLL_ALLREDUCE == t->coll ? rounds : (p - 1) / p) * s * t->byte;

@@ -250,12 +250,11 @@ GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
 /* Messages of all ranks to all others at once hinder each other by so much. */
 #define CROWD 1.1
 
-static double flat_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double flat_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, slots = ceil(s / p / t->most);
     int blocks = GR_COLL_ALLGATHER == t->coll || GR_COLL_REDUCE_SCATTER == t->coll;
 
-    (void) chunk_bytes;
     if (t->device && blocks) {
         return slots * (t->step + p * t->next) + (p - 1) * s / p * t->byte;
     }
@@ -317,11 +316,10 @@ static int flat_auto_ranks(const struct gr_cost_terms *t)
 }
 
 /* One hop per slice, one slice after the other; each rank sends all its data to all ranks. */
-static double oneshot_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double oneshot_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes;
 
-    (void) chunk_bytes;
     return ceil(s / t->most) * (t->step + 2 * t->next) + (p - 1) * s * t->byte;
 }
 
@@ -335,11 +333,10 @@ static struct gr_internode_cost oneshot_internode_cost(const struct gr_cost_term
 }
 
 /* Two hops, and a step for each block that is sent or taken. */
-static double twoshot_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double twoshot_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, slots = ceil(s / p / t->most);
 
-    (void) chunk_bytes;
     return slots * (2 * t->step + (2 * p - 1) * t->next) + 2 * (p - 1) * s / p * t->byte;
 }
 

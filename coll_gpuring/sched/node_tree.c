@@ -97,13 +97,12 @@ static struct gr_step node_tree_step(const struct gr_sched *s, uint32_t i)
     return gr_tree_grid_step(s, &v, height(s), i);
 }
 
-static double node_tree_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static struct gr_cost_pipe node_tree_pipe(const struct gr_cost_terms *t)
 {
     int ranks = t->torus->dims[0];
-    double height = gr_cost_rounds(t->p / ranks) + ranks - 1;
 
-    return gr_cost_pipeline(t, gr_cost_two_trees(height, GR_COLL_ALLREDUCE == t->coll),
-                            chunk_bytes);
+    return gr_cost_two_trees(gr_cost_rounds(t->p / ranks) + ranks - 1,
+                             GR_COLL_ALLREDUCE == t->coll);
 }
 
 /*
@@ -137,7 +136,7 @@ const struct gr_algorithm gr_algorithm_node_tree = {
     .fits = gr_torus_fits,
     .len = node_tree_len,
     .step = node_tree_step,
-    .cost = node_tree_cost,
+    .pipe = node_tree_pipe,
     .internode_cost = node_tree_internode_cost,
     .auto_ranks = node_tree_auto_ranks,
 };

@@ -46,11 +46,10 @@ GR_HD struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
 
 #if !defined(GR_SCHED_FOR_KERNELS)
 
-static double pairwise_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double pairwise_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, slots = ceil(s / p / t->most);
 
-    (void) chunk_bytes;
     return slots * (t->step + 2 * (p - 1) * t->next) + (p - 1) * s / p * t->byte;
 }
 

@@ -137,11 +137,10 @@ static uint32_t pat_message_chunks(int p, const struct gr_torus *torus)
     return p < 2 ? 1 : (uint32_t) count_blocks(p, 0);
 }
 
-static double pat_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double pat_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1;
 
-    (void) chunk_bytes;
     return halves * (gr_cost_rounds(t->p) * gr_cost_messages(t, 2 * ceil(s / 4 / t->most)) +
                      (p - 1) / p * s * t->byte);
 }

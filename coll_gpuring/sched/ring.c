@@ -113,12 +113,11 @@ GR_HD struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i)
  * Half a step more than a rank sends: the first message is only sent. An allreduce sends on what it
  * has just combined: a message of that is fetched out of a cache that still writes to it.
  */
-static double ring_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double ring_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, block = t->bytes / p, slots = ceil(block / t->most);
     int both = GR_COLL_ALLREDUCE == t->coll;
 
-    (void) chunk_bytes;
     slots *= both && t->fetched ? 2 : 1;
     return ((both ? 2 : 1) * (p - 1) + 0.5) * (gr_cost_messages(t, slots) + block * t->byte);
 }

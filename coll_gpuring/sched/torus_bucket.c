@@ -200,11 +200,10 @@ static void bucket_route(const struct gr_sched *s, const struct gr_step *step,
     gr_torus_route_around(s, step, gr_torus_lane_of(s, most_rows(s->coll)).up, hops);
 }
 
-static double bucket_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double bucket_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1;
 
-    (void) chunk_bytes;
     return (halves * gr_cost_torus_hops(t->torus) + 0.5) *
                gr_cost_messages(t, ceil(s / p / t->most)) +
            halves * (p - 1) / p * s * t->byte;

@@ -224,9 +224,8 @@ static void mst_route(const struct gr_sched *s, const struct gr_step *step, int 
     gr_torus_route_around(s, step, GR_COLL_REDUCE == s->coll ? !up : up, hops);
 }
 
-static double mst_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double mst_cost(const struct gr_cost_terms *t)
 {
-    *chunk_bytes = (size_t) (t->most / t->channels) / 64 * 64;
     return gr_cost_torus_rounds(t->torus) *
            (ceil(t->bytes / t->most) * t->step + t->bytes * t->byte);
 }

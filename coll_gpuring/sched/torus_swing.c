@@ -294,11 +294,10 @@ static void swing_route(const struct gr_sched *s, const struct gr_step *step, in
     }
 }
 
-static double swing_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double swing_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes;
 
-    (void) chunk_bytes;
     return 2 * gr_cost_torus_rounds(t->torus) * gr_cost_messages(t, ceil(s / 2 / t->most)) +
            2 * (p - 1) / p * s * t->byte;
 }

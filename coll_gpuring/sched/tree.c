@@ -214,10 +214,9 @@ GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
 
 #if !defined(GR_SCHED_FOR_KERNELS)
 
-static double tree_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static struct gr_cost_pipe tree_pipe(const struct gr_cost_terms *t)
 {
-    return gr_cost_pipeline(
-        t, gr_cost_two_trees(gr_cost_rounds(t->p), GR_COLL_ALLREDUCE == t->coll), chunk_bytes);
+    return gr_cost_two_trees(gr_cost_rounds(t->p), GR_COLL_ALLREDUCE == t->coll);
 }
 
 /*
@@ -247,7 +246,7 @@ const struct gr_algorithm gr_algorithm_tree = {
     .traits = GR_TRAIT_ROOTED,
     .len = gr_tree_len,
     .step = gr_tree_step,
-    .cost = tree_cost,
+    .pipe = tree_pipe,
     .internode_cost = tree_internode_cost,
 };
 

@@ -327,11 +327,10 @@ static uint32_t two_level_message_chunks(int p, const struct gr_torus *torus)
 }
 
 /* Leaders take and give what their row has, one after the other, then rounds follow. */
-static double two_level_cost(const struct gr_cost_terms *t, size_t *chunk_bytes)
+static double two_level_cost(const struct gr_cost_terms *t)
 {
     double s = t->bytes, rounds = gr_cost_torus_rounds(t->torus);
 
-    (void) chunk_bytes;
     return (2 + rounds) * ceil(s / t->most) * t->step +
            (2 * t->torus->dims[0] + rounds) * s * t->byte;
 }

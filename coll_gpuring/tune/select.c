@@ -7,7 +7,6 @@
 #include "sched/algorithm.h"
 
 #include <limits.h>
-#include <math.h>
 
 const struct gr_costs gr_costs_host = {
     .step = 0.4,
@@ -69,8 +68,11 @@ static double cost_of(const struct gr_costs *costs, const struct gr_select_args 
         return gr_cost_internode(costs, q, algo, gr_terms_channels(costs, q, GR_PROTOCOL_SIMPLE),
                                  chunk_bytes);
     }
+    if (NULL != gr_algorithms[algo]->pipe) {
+        return gr_cost_pipeline(t, gr_algorithms[algo]->pipe(t), chunk_bytes);
+    }
     *chunk_bytes = (size_t) (t->most / t->channels);
-    return gr_algorithms[algo]->cost(t, chunk_bytes);
+    return gr_algorithms[algo]->cost(t);
 }
 
 double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enum gr_algo algo,

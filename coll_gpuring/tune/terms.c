@@ -72,7 +72,6 @@ struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_s
         t.step = lines->step;
         t.byte = lines->byte;
         t.most = (double) q->line_bytes[gr_terms_protocol(method)];
-        t.least = t.least < t.most ? t.least : t.most;
     }
     if (GR_BY_FETCHING == method) {
         t.step = costs->direct_step;
