@@ -113,8 +113,8 @@ static int find_order(const struct gr_pci_address *addresses, int p, int *order,
         memcpy(order, known.order, (size_t) p * sizeof(*order));
         *linked = known.linked;
     } else {
-        *linked = 0 != gr_gpus_linked(addresses, p);
-        rc = gr_order_gpus(addresses, p, order);
+        *linked = 0 != gr_gpus_linked(NULL, addresses, p);
+        rc = gr_order_gpus(NULL, addresses, p, order);
         if (0 == rc) {
             keep(addresses, p, order, *linked);
         }

@@ -72,7 +72,7 @@ static int find_devices(const struct gr_pci_address *gpus, int p, struct gr_pci_
     return n;
 }
 
-int gr_order_gpus_with(const char *library, const struct gr_pci_address *gpus, int p, int *order)
+int gr_order_gpus(const char *library, const struct gr_pci_address *gpus, int p, int *order)
 {
     struct gr_pci_address *different = malloc((size_t) p * sizeof(*different));
     int *which = malloc((size_t) p * 2 * sizeof(*which)), *trip;
@@ -95,12 +95,7 @@ int gr_order_gpus_with(const char *library, const struct gr_pci_address *gpus, i
     return rc;
 }
 
-int gr_order_gpus(const struct gr_pci_address *gpus, int p, int *order)
-{
-    return gr_order_gpus_with(NULL, gpus, p, order);
-}
-
-int gr_gpus_linked_with(const char *library, const struct gr_pci_address *gpus, int p)
+int gr_gpus_linked(const char *library, const struct gr_pci_address *gpus, int p)
 {
     struct gr_distances d = {.n = p, .gpus = gpus, .between = calloc((size_t) p, (size_t) p)};
     int linked = p > 1 && NULL != d.between, k, m;
@@ -120,9 +115,4 @@ int gr_gpus_linked_with(const char *library, const struct gr_pci_address *gpus, 
     }
     free(d.between);
     return linked;
-}
-
-int gr_gpus_linked(const struct gr_pci_address *gpus, int p)
-{
-    return gr_gpus_linked_with(NULL, gpus, p);
 }

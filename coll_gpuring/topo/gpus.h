@@ -12,20 +12,16 @@
 /*
  * Order p >= 1 ranks for a ring: order[position] = rank, and position 0 is rank 0. gpus[rank]:
  * the address of the rank's device. Distances come from NVML, else from hwloc's PCI tree, else from
- * PCI addresses. Among equal orders the lower rank comes first. Ranks whose device is unknown are
- * adjacent. With four devices or more this starts and stops NVML, which takes tens of milliseconds.
- * Returns 0, or -1: out of memory.
+ * PCI addresses. library: file name of NVML's library; NULL: its usual name. Among equal orders the
+ * lower rank comes first. Ranks whose device is unknown are adjacent. With four devices or more
+ * this starts and stops NVML, which takes tens of milliseconds. Returns 0, or -1: out of memory.
  */
-int gr_order_gpus(const struct gr_pci_address *gpus, int p, int *order);
+int gr_order_gpus(const char *library, const struct gr_pci_address *gpus, int p, int *order);
 
 /*
  * Whether NVLink connects all pairs of p >= 2 ranks, which use different devices, according to
- * NVML. Starts and stops NVML. Returns 0 without NVML or out of memory.
+ * NVML. library: as above. Starts and stops NVML. Returns 0 without NVML or out of memory.
  */
-int gr_gpus_linked(const struct gr_pci_address *gpus, int p);
-
-/* The same functions with another file name for NVML's library, for tests. */
-int gr_order_gpus_with(const char *library, const struct gr_pci_address *gpus, int p, int *order);
-int gr_gpus_linked_with(const char *library, const struct gr_pci_address *gpus, int p);
+int gr_gpus_linked(const char *library, const struct gr_pci_address *gpus, int p);
 
 #endif

@@ -46,30 +46,3 @@ int gr_torus_links(const struct gr_torus *torus)
 {
     return 2 * torus->ndims * gr_torus_size(torus);
 }
-
-int gr_torus_hops(const struct gr_torus *torus, int from, int to)
-{
-    int hops = 0, d;
-
-    for (d = 0; d < torus->ndims; d++) {
-        hops += abs(gr_torus_offset(torus, d, gr_torus_coord(torus, from, d),
-                                    gr_torus_coord(torus, to, d)));
-    }
-    return hops;
-}
-
-int gr_torus_route(const struct gr_torus *torus, int from, int to, int *links)
-{
-    int n = 0, d, offset, step;
-
-    for (d = 0; d < torus->ndims; d++) {
-        offset =
-            gr_torus_offset(torus, d, gr_torus_coord(torus, from, d), gr_torus_coord(torus, to, d));
-        step = offset > 0 ? 1 : -1;
-        for (; 0 != offset; offset -= step) {
-            links[n++] = gr_torus_link(torus, from, d, step > 0);
-            from = gr_torus_move(torus, from, d, step);
-        }
-    }
-    return n;
-}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A torus of ranks: coordinates, neighbours, links and shortest routes in 1 to GR_MAX_DIMS
- * dimensions. A dimension is a ring (with a wrap-around link) or a line (a mesh dimension, without
- * it).
+ * A torus of ranks: coordinates, neighbours and links in 1 to GR_MAX_DIMS dimensions. A dimension
+ * is a ring (with a wrap-around link) or a line (a mesh dimension, without it).
  *
  *      8 - 9 -10 -11 -         4 x 3; rank = x + 4 y. Each connection is two links, one in each
  *      4 - 5 - 6 - 7 -         direction. If dimension 0 is a ring, 3 and 0 are connected. In a
@@ -104,15 +103,6 @@ int gr_torus_size(const struct gr_torus *torus);
 
 /* All link numbers are below this. */
 int gr_torus_links(const struct gr_torus *torus);
-
-/* Length of a shortest route between two ranks, in hops. */
-int gr_torus_hops(const struct gr_torus *torus, int from, int to);
-
-/*
- * The shortest route in dimension order: dimension 0 first, then 1, and so on. Writes the link
- * numbers to links[], which has gr_torus_hops() entries. Returns their number.
- */
-int gr_torus_route(const struct gr_torus *torus, int from, int to, int *links);
 
 #ifdef __cplusplus
 }

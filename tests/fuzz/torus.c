@@ -2,7 +2,7 @@
 /* The text of a torus: an info key, the parameter coll_gpuring_torus. */
 #include "fuzz.h"
 
-#include "topo/torus.h"
+#include "torus_route.h"
 
 #include <limits.h>
 
@@ -28,11 +28,11 @@ static void reads_back(const struct gr_torus *torus)
 /* A way between two ranks is as long as the torus says, and leads over links that it has. */
 static void has_routes(const struct gr_torus *torus, int from, int to)
 {
-    int size = gr_torus_size(torus), n, hops = gr_torus_hops(torus, from, to), k;
+    int size = gr_torus_size(torus), n, hops = torus_hops(torus, from, to), k;
     int *links = calloc((size_t) size * GR_MAX_DIMS, sizeof(*links));
 
     FUZZ_NEED(NULL != links);
-    n = gr_torus_route(torus, from, to, links);
+    n = torus_route(torus, from, to, links);
     FUZZ_NEED(n == hops);
     for (k = 0; k < n; k++) {
         FUZZ_NEED(links[k] >= 0 && links[k] < gr_torus_links(torus));

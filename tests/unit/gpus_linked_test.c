@@ -14,7 +14,7 @@ static int linked(const char *library, const int *which, int p)
     for (r = 0; r < p; r++) {
         gpus[r] = which[r] < 0 ? (struct gr_pci_address) {0, 0, 0} : machine->gpu[which[r]].address;
     }
-    answer = gr_gpus_linked_with(library, gpus, p);
+    answer = gr_gpus_linked(library, gpus, p);
     assert_int_equal(machine->wrong, 0);
     assert_int_equal(machine->starts, machine->stops);
     return answer;

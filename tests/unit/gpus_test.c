@@ -20,7 +20,7 @@ static void ask(const char *library, const int *which, int p, int *order)
     for (r = 0; r < p; r++) {
         gpus[r] = which[r] < 0 ? (struct gr_pci_address) {0, 0, 0} : machine->gpu[which[r]].address;
     }
-    assert_int_equal(gr_order_gpus_with(library, gpus, p, order), 0);
+    assert_int_equal(gr_order_gpus(library, gpus, p, order), 0);
     check_order(order, p);
     assert_int_equal(machine->wrong, 0);
     assert_int_equal(machine->starts, machine->stops);

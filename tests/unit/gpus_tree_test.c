@@ -117,12 +117,12 @@ static void the_order_follows_the_tree(void **state)
             }
         }
         xml_use(1 + round % 2);
-        assert_int_equal(gr_order_gpus_with(NO_LIBRARY, gpus, p, order), 0);
+        assert_int_equal(gr_order_gpus(NO_LIBRARY, gpus, p, order), 0);
         xml_forget();
         check_order(order, p);
         assert_true(compare_trips(between, p, order, in_tree) <= 0);
         setenv("HWLOC_SYNTHETIC", "pu:2", 1); /* a machine without devices */
-        assert_int_equal(gr_order_gpus_with(NO_LIBRARY, gpus, p, order), 0);
+        assert_int_equal(gr_order_gpus(NO_LIBRARY, gpus, p, order), 0);
         unsetenv("HWLOC_SYNTHETIC");
         check_order(order, p);
         better += compare_trips(between, p, order, in_tree) > 0;

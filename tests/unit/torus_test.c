@@ -4,7 +4,7 @@
  * ways found by walking from neighbour to neighbour (breadth first), for 1 to 4 dimensions, rings
  * and lines.
  */
-#include "topo/torus.h"
+#include "torus_route.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -214,8 +214,8 @@ static void check_routes(const struct gr_torus *t)
     for (from = 0; from < p; from += 1 + p / 16) {
         walk(t, from, hops);
         for (to = 0; to < p; to++) {
-            assert_int_equal(gr_torus_hops(t, from, to), hops[to]);
-            n = gr_torus_route(t, from, to, links);
+            assert_int_equal(torus_hops(t, from, to), hops[to]);
+            n = torus_route(t, from, to, links);
             assert_int_equal(n, hops[to]);
             assert_int_equal(follow(t, from, links, n), to);
         }
@@ -236,7 +236,7 @@ static void check_shares(const struct gr_torus *t)
     }
     for (from = 0; from < p && p <= 150; from++) {
         for (to = 0; to < p; to++) {
-            for (n = gr_torus_route(t, from, to, links), k = 0; k < n; k++) {
+            for (n = torus_route(t, from, to, links), k = 0; k < n; k++) {
                 load[links[k]]++;
             }
         }
