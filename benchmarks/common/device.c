@@ -264,11 +264,12 @@ void device_copy(void *to, const void *from, size_t bytes, int times)
     must(driver.cuStreamSynchronize(NULL), "cuStreamSynchronize");
 }
 
-#else /* no CUDA toolkit */
+#else /* no CUDA toolkit: device_open refuses before the rest is used */
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 int device_open(int number, char *error)
 {
-    (void) number;
     snprintf(
         error, DEVICE_ERROR_CHARS,
         "is not in this version: built without device buffers (configure found no CUDA toolkit)");
@@ -279,34 +280,25 @@ void device_close(void)
 {
 }
 
-/* device_open refuses before these are used. */
 const struct memory memory_cuda = {.name = "cuda"}, memory_managed = {.name = "managed"},
                     memory_pinned = {.name = "pinned"};
 
 int device_export(const void *buffer, unsigned char handle[DEVICE_HANDLE_BYTES])
 {
-    (void) buffer;
-    (void) handle;
     return -1;
 }
 
 void *device_import(const unsigned char handle[DEVICE_HANDLE_BYTES])
 {
-    (void) handle;
     return NULL;
 }
 
 void device_forget(void *buffer)
 {
-    (void) buffer;
 }
 
 void device_copy(void *to, const void *from, size_t bytes, int times)
 {
-    (void) to;
-    (void) from;
-    (void) bytes;
-    (void) times;
 }
 
 #endif

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const char *const form_names[] = {"blocking", "nonblocking", "persistent"};
-static const char *const device_names[DEVICE_KINDS] = {"host", "cuda", "managed", "pinned"};
+static const char *const device_names[DEVICE_KINDS + 1] = {"host", "cuda", "managed", "pinned",
+                                                           NULL};
 static const char *const format_names[] = {"table", "csv", "json", NULL};
 static const char *const ideal_names[] = {"bound", "published", NULL};
 static const char bandwidth[] = "a bandwidth above 0 in GB/s (1e9 bytes per second)";
@@ -36,32 +37,23 @@ static bool take_type(void *into, const char *value)
     return false;
 }
 
-/* The kind of memory that the first length characters name, or DEVICE_KINDS. */
-static enum device_kind find_device(const char *name, size_t length)
-{
-    int kind = 0;
-
-    while (kind < DEVICE_KINDS && (strlen(device_names[kind]) != length ||
-                                   0 != strncmp(device_names[kind], name, length))) {
-        kind++;
-    }
-    return (enum device_kind) kind;
-}
-
 static bool take_devices(void *into, const char *value)
 {
     struct options *o = into;
     const char *at = value;
+    char name[16];
 
     o->device_text = value;
     for (o->ndevices = 0; o->ndevices < OPTIONS_MAX_DEVICES; at++) {
-        size_t length = strcspn(at, ",");
-        enum device_kind kind = find_device(at, length);
-        if (DEVICE_KINDS == kind) {
+        int length = (int) strcspn(at, ","), kind;
+        snprintf(name, sizeof name, "%.*s", length, at);
+        kind = cli_word(name, device_names);
+        if (kind < 0) {
             break;
         }
-        o->device = 0 == o->ndevices || kind == o->device ? kind : DEVICE_MIXED;
-        o->devices[o->ndevices++] = kind;
+        o->device =
+            0 == o->ndevices || kind == (int) o->device ? (enum device_kind) kind : DEVICE_MIXED;
+        o->devices[o->ndevices++] = (enum device_kind) kind;
         at += length;
         if ('\0' == *at) {
             return true;

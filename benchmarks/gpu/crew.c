@@ -118,14 +118,11 @@ void crew_tell(struct crew *crew, const void *mine, void *all, size_t bytes)
     crew_meet(crew);
 }
 
-/* A number of each process, as that of its first rank. */
-static void tell_numbers(struct crew *crew, double mine, double *all)
+/* The numbers of all processes, of which each is its first rank's; the other ranks' are 0. */
+static void tell_numbers(struct crew *crew, double mine, double all[CREW_RANKS])
 {
-    double own[CREW_RANKS];
+    double own[CREW_RANKS] = {mine};
 
-    for (int i = 0; i < crew->n; i++) {
-        own[i] = 0 == i ? mine : 0;
-    }
     crew_tell(crew, own, all, sizeof mine);
 }
 
@@ -142,11 +139,10 @@ double crew_sum(struct crew *crew, double mine)
 
 double crew_max(struct crew *crew, double mine)
 {
-    double all[CREW_RANKS], most;
+    double all[CREW_RANKS], most = 0;
 
     tell_numbers(crew, mine, all);
-    most = all[0];
-    for (int r = 1; r < crew->ranks; r++) {
+    for (int r = 0; r < crew->ranks; r++) {
         most = all[r] > most ? all[r] : most;
     }
     return most;

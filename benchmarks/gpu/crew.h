@@ -36,7 +36,7 @@ void crew_meet(struct crew *crew);
  */
 void crew_tell(struct crew *crew, const void *mine, void *all, size_t bytes);
 
-/* The sum and the maximum over processes. Collective. */
+/* The sum and the maximum over processes of a number that is not negative. Collective. */
 double crew_sum(struct crew *crew, double mine);
 double crew_max(struct crew *crew, double mine);
 

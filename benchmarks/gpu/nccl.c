@@ -60,12 +60,13 @@ static const struct {
     FUNCTIONS(ROW) {"ncclGetLastError", offsetof(struct functions, ncclGetLastError)},
 };
 
-struct nccl {
+/* There is one communicator at a time. */
+static struct nccl {
     struct functions f;
     struct crew *crew;
     char version[VERSION_CHARS];
     comm_t comm[CREW_RANKS]; /* [crew->n] */
-};
+} the_nccl;
 
 static const struct {
     int known, type;
@@ -180,23 +181,18 @@ _Static_assert((int) ID_BYTES <= (int) CREW_BYTES, "ranks tell each other an id"
 
 struct nccl *nccl_open(const char *library, struct crew *crew, uint32_t channels, char *error)
 {
-    struct nccl *nccl = calloc(1, sizeof *nccl), none = {.crew = crew};
+    struct nccl *nccl = &the_nccl;
     id_t_ id;
-    int rc = NULL == nccl ? -1 : 0;
+    int rc;
 
-    if (0 == rc) {
-        nccl->crew = crew;
-        set_environment(channels);
-        rc = load(nccl, library, error);
-        rc = 0 == rc ? check_version(nccl, library, error) : rc;
-    }
-    rc = share_id(NULL != nccl ? nccl : &none, rc, &id, error);
+    nccl->crew = crew;
+    set_environment(channels);
+    rc = load(nccl, library, error);
+    rc = 0 == rc ? check_version(nccl, library, error) : rc;
+    rc = share_id(nccl, rc, &id, error);
     rc = 0 == rc ? join(nccl, &id, error) : rc;
-    if (0 == crew_max(crew, 0 != rc)) {
-        return nccl;
-    }
-    free(nccl); /* without ncclCommDestroy(): the program ends */
-    return NULL;
+    /* where that failed without ncclCommDestroy(): the program ends */
+    return 0 == crew_max(crew, 0 != rc) ? nccl : NULL;
 }
 
 void nccl_close(struct nccl *nccl)
@@ -209,7 +205,6 @@ void nccl_close(struct nccl *nccl)
         nccl->f.ncclCommDestroy(nccl->comm[i]);
     }
     nccl->f.ncclGroupEnd();
-    free(nccl);
 }
 
 /* ---- calls ---- */

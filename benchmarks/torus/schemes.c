@@ -225,7 +225,6 @@ int scheme_run(const struct machine *machine, const struct traffic *traffic,
     clock_gettime(CLOCK_MONOTONIC, &end);
     outcome->ns = r.end;
     outcome->conflicts = r.net.conflicts;
-    outcome->events = r.net.events.done;
     outcome->seconds =
         (double) (end.tv_sec - begin.tv_sec) + 1e-9 * (double) (end.tv_nsec - begin.tv_nsec);
     network_free(&r.net);

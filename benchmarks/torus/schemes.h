@@ -42,7 +42,6 @@ struct outcome {
     double ns;      /* from the first entry to the last arrival */
     double sync_ns; /* part of ns: until the first rank may send */
     uint64_t conflicts;
-    uint64_t events;
     double seconds; /* wall time of the simulation */
 };
 
