@@ -227,6 +227,28 @@ static void ranks_that_share_cores_take_few_hops(void **state)
     }
 }
 
+/* A chain goes through all ranks of a node before it crosses the network to the next one. */
+static void a_chain_crosses_the_network_once_for_each_node(void **state)
+{
+    const double more = 10; /* microseconds */
+    double us;
+    int nodes, ranks;
+    size_t chunk;
+
+    (void) state;
+    for (nodes = 2; nodes <= 8; nodes++) {
+        for (ranks = 1; ranks <= 4; ranks++) {
+            struct gr_select_args q = nodes_question(GR_COLL_BCAST, nodes, ranks);
+
+            set_bytes(&q, 8);
+            us = gr_cost_internode(&gr_costs_host, &q, GR_ALGO_CHAIN, 1, &chunk);
+            q.internode.step += more;
+            us = gr_cost_internode(&gr_costs_host, &q, GR_ALGO_CHAIN, 1, &chunk) - us;
+            assert_true(us > (nodes - 1) * more - 0.01 && us < (nodes - 1) * more + 0.01);
+        }
+    }
+}
+
 /* A rank of a bcast reads the root's mailbox only, in other collectives all ranks'. */
 static void mailboxes_of_all_ranks_take_longer_to_read(void **state)
 {
@@ -253,6 +275,7 @@ int main(void)
         cmocka_unit_test(what_is_left_stays_left),
         cmocka_unit_test(large_messages_use_all_rails),
         cmocka_unit_test(ranks_that_share_cores_take_few_hops),
+        cmocka_unit_test(a_chain_crosses_the_network_once_for_each_node),
         cmocka_unit_test(mailboxes_of_all_ranks_take_longer_to_read),
     };
 

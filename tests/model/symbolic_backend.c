@@ -406,11 +406,29 @@ static void take_slot(struct sym_rank *me, struct sym_link *l, const struct gr_s
     me->received += me->fill;
 }
 
+/*
+ * Whether the last piece of the slot must have been announced as such: where the slot is full, and
+ * where the last chunk of the run is in it. A last chunk without elements is no piece.
+ */
+static int must_be_closed(const struct sym_rank *me, uint32_t channel, const struct gr_step *s)
+{
+    uint32_t last = gr_step_chunk(s, s->count - 1);
+
+    return me->fill == me->w->c->slot_elems ||
+           gr_split_at(&me->plan.split, (enum gr_space) s->operand, channel,
+                       me->stepper.at[channel].walk.slice, last)
+                   .count > 0;
+}
+
 static void backend_commit(void *ctx, uint32_t channel, const struct gr_step *s)
 {
     struct sym_rank *me = ctx;
     int k;
 
+    if (!me->closed && must_be_closed(me, channel, s)) {
+        sym_fail(me->w, SYM_MESSAGE, me->rank, "hands over a slot of %u pieces without a last one",
+                 me->pieces);
+    }
     for (k = 0; k < s->nfrom; k++) {
         take_slot(me, link_in(me, channel, s, k), s);
     }

@@ -88,6 +88,48 @@ static void forced_algorithms(void **state)
     assert_true(ran >= 2);
 }
 
+/*
+ * Each algorithm of collectives with a root, for all roots: trees have links of their own for each
+ * of them, other algorithms the same for all. The second channel goes in the opposite direction.
+ */
+static void run_roots(struct rr_rank *rank)
+{
+    static const enum gr_call_id rooted[] = {GR_CALL_BCAST, GR_CALL_REDUCE};
+    struct call *call = call_new(false);
+    size_t k;
+
+    for (k = 0; k < 2; k++) {
+        struct what what = {.id = rooted[k], .type = GR_TYPE_F64, .count = 300000};
+
+        rank->comm.params.value[GR_PARAM_ALGORITHM + gr_calls[what.id].coll] = forced;
+        for (what.root = 0; what.root < rank->world->n; what.root++) {
+            call_do_right(rank, call, &what);
+            if (forced != call->way || 2 != call->op->choice.nchannels) {
+                abort();
+            }
+        }
+    }
+    call_free(call);
+}
+
+static void all_roots(void **state)
+{
+    struct gr_torus none = {.ndims = 0};
+    int algo, ran = 0;
+
+    (void) state;
+    for (algo = 0; algo < GR_NALGOS; algo++) {
+        if (gr_algo_has((enum gr_algo) algo, GR_COLL_BCAST) &&
+            gr_algo_has((enum gr_algo) algo, GR_COLL_REDUCE) &&
+            gr_algo_fits((enum gr_algo) algo, 5, &none)) {
+            forced = algo;
+            run_world(5, run_roots, 2 * 5);
+            ran++;
+        }
+    }
+    assert_true(ran >= 2);
+}
+
 /* ---- nonblocking calls, between and after blocking ones ---- */
 
 #define PENDING 6
@@ -324,10 +366,10 @@ static void withdrawn_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocking_calls),     cmocka_unit_test(forced_algorithms),
-        cmocka_unit_test(nonblocking_calls),  cmocka_unit_test(refused_links),
-        cmocka_unit_test(broken_setup),       cmocka_unit_test(single_copy),
-        cmocka_unit_test(withdrawn_messages),
+        cmocka_unit_test(blocking_calls), cmocka_unit_test(forced_algorithms),
+        cmocka_unit_test(all_roots),      cmocka_unit_test(nonblocking_calls),
+        cmocka_unit_test(refused_links),  cmocka_unit_test(broken_setup),
+        cmocka_unit_test(single_copy),    cmocka_unit_test(withdrawn_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
