@@ -96,6 +96,10 @@ def print_table(out, data, cells, limit):
         worst = max(noise, key=lambda pair: pair[0])
         out.write(f"A/A spread: {statistics.median(w for w, _ in noise):.2f} in the median cell, "
                   f"{worst[0]:.2f} at most, in {named([worst[1][:2]])}\n")
+    ratios = sorted((cell.ratio.median, cell[:2]) for cell in every if cell.ratio)
+    if ratios and not data.against_choices():
+        out.write(f"ratio: geometric mean {statistics.geometric_mean(r for r, _ in ratios):.2f}, lowest {ratios[0][0]:.2f}, "
+                  f"in {named([ratios[0][1]])}\n")
     regrets = sorted((1 / cell.ratio.median, cell[:2]) for cell in every if cell.ratio)
     if regrets and data.against_choices():
         values = [value for value, _ in regrets]

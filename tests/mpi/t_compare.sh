@@ -95,6 +95,7 @@ shows_spread() {
         is allreduce 8 "86.000 x+x 100.000 0.860 0.860 0.860 1.000 0.900 1.050   ring holds" &&
         is bcast 16 "86.000 x+x 102.381 0.840 0.840 0.840 1.000 0.900 1.050   ring below" &&
         run 0 --from-csv="$work/raw" && one out '^3 cells, 1 below 0.95 by more than the A/A spread: bcast 16$' &&
+        one out '^ratio: geometric mean 1.13, lowest 0.84, in bcast 16$' &&
         one out '^ *16 .*<< below$' && one out '<<'
 }
 
