@@ -93,6 +93,47 @@ static int is_own(const struct gr_sched *s, const struct gr_step *t)
            (uint32_t) s->pos == t->first;
 }
 
+static int has_chunk(const struct gr_step *t, uint32_t chunk)
+{
+    uint32_t k;
+
+    for (k = 0; k < t->count; k++) {
+        if (t->first + k * (uint32_t) t->stride == chunk) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the output's chunk is a copy of this rank's input before that step, and no more. */
+static int is_copied(const struct gr_sched *s, uint32_t index, uint32_t chunk)
+{
+    int copied = 0;
+    uint32_t i;
+
+    for (i = 0; i < index; i++) {
+        struct gr_step t = gr_sched_step(s, i);
+
+        if (0 != (t.bits & GR_STORE) && GR_OUT == t.dest && has_chunk(&t, chunk)) {
+            copied = 0 == t.nfrom && GR_IN == t.operand;
+        }
+    }
+    return copied;
+}
+
+/* Whether the step only sends such chunks: the input would do. */
+static int sends_copies(const struct gr_sched *s, const struct gr_step *t)
+{
+    uint32_t k;
+
+    for (k = 0; k < t->count; k++) {
+        if (!is_copied(s, mutant.index, t->first + k * (uint32_t) t->stride)) {
+            return 0;
+        }
+    }
+    return 0 == t->nfrom && GR_OUT == t->operand && GR_COLL_ALLREDUCE == s->coll;
+}
+
 static void edit_step(const struct gr_sched *s, struct gr_step *t)
 {
     uint32_t chunks = GR_PIPE == gr_algo_layout(algo, s->coll) ? s->nchunks : (uint32_t) s->p;
@@ -131,7 +172,7 @@ static void edit_step(const struct gr_sched *s, struct gr_step *t)
             t->nto > 0 || 0 == t->nfrom || !parallel ? t->from[0] : (t->from[0] + 1) % s->p;
         break;
     case OTHER_OPERAND:
-        if ((0 == t->nfrom && !(is_own(s, t) && GR_OUT == t->operand)) ||
+        if ((0 == t->nfrom && !(is_own(s, t) && GR_OUT == t->operand) && !sends_copies(s, t)) ||
             0 != (t->bits & GR_REDUCE)) {
             t->operand = GR_OUT == t->operand ? GR_IN : GR_OUT;
         }
