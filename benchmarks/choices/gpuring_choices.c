@@ -16,7 +16,6 @@
 #include <err.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* The component's defaults (mpi/params.c). */
 enum { CHANNELS = 16, SLOT_BYTES = 131072, MOST_RANKS = 16 };
@@ -26,20 +25,15 @@ struct options {
     int ranks[MOST_RANKS], nranks;
     int protocol;
     size_t most;
-    bool help;
 };
 
-static void help(void)
-{
-    puts(
-        "usage: gpuring_choices [COLLECTIVE...] [-n RANKS,...] [-p PROTOCOL] [-s SIZE]\n"
-        "\n"
-        "  COLLECTIVE      allreduce allgather reduce_scatter bcast reduce alltoall (all of them)\n"
-        "  -n RANKS,...    numbers of ranks, 2 or more each (2,4,8)\n"
-        "  -p PROTOCOL     simple, ll or ll128, as coll_gpuring_protocol forces it (auto)\n"
-        "  -s SIZE         bytes of S at most (1073741824)");
-    exit(0);
-}
+static const char usage[] =
+    "usage: gpuring_choices [COLLECTIVE...] [-n RANKS,...] [-p PROTOCOL] [-s SIZE]\n"
+    "\n"
+    "  COLLECTIVE      allreduce allgather reduce_scatter bcast reduce alltoall (all of them)\n"
+    "  -n RANKS,...    numbers of ranks, 2 or more each (2,4,8)\n"
+    "  -p PROTOCOL     simple, ll or ll128, as coll_gpuring_protocol forces it (auto)\n"
+    "  -s SIZE         bytes of S at most (1073741824)\n";
 
 static bool take_ranks(void *into, const char *value)
 {
@@ -59,7 +53,7 @@ static void parse(struct options *o, int argc, char **argv)
          .allowed = "N,N,...: up to 16 numbers of ranks, each from 2 to 65536"},
         {'p', NULL, CLI_WORD, AT(protocol), .words = protocols},
         {'s', NULL, CLI_SIZE, AT(most), .least = 1, .most = 1L << 60},
-        {'h', "help", CLI_FLAG, AT(help)},
+        {'h', "help", CLI_HELP, .allowed = usage},
     };
     const struct cli_table table = {rows, sizeof(rows) / sizeof(rows[0]), o};
     int k;
@@ -74,9 +68,6 @@ static void parse(struct options *o, int argc, char **argv)
         protocols[k] = gr_protocol_name(k);
     }
     cli_parse_or_exit(&table, argc, argv);
-    if (o->help) {
-        help();
-    }
     for (; optind < argc; optind++) {
         if (GR_NCOLLS == o->ncolls) {
             errx(EXIT_USAGE, "%s: too many collectives", argv[optind]);

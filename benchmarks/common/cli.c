@@ -156,7 +156,7 @@ int cli_list(const char *text, size_t least, size_t most, int *list, int room)
 
 static bool has_value(const struct cli_option *row)
 {
-    return CLI_FLAG != row->kind && CLI_SET != row->kind;
+    return CLI_FLAG != row->kind && CLI_SET != row->kind && CLI_HELP != row->kind;
 }
 
 /* Whether the value is one that the row allows; then the field, or take(), has it. */
@@ -197,6 +197,9 @@ static bool store(const struct cli_option *row, void *into, const char *value)
     case CLI_TEXT:
         *(const char **) field = value;
         return true;
+    case CLI_HELP:
+        fputs(row->allowed, stdout);
+        exit(EXIT_RIGHT);
     case CLI_TAKE:
         break;
     }

@@ -23,7 +23,8 @@ enum cli_kind {
     CLI_WORD, /* one of `words`; the field, an int or an enum, becomes its index + `least` */
     CLI_BITS, /* whole numbers with commas between; the field, an unsigned, has these bits set */
     CLI_TEXT, /* any text; the field, a const char *, points into argv */
-    CLI_TAKE  /* take() takes the value */
+    CLI_TAKE, /* take() takes the value */
+    CLI_HELP  /* takes no value; prints `allowed`, and ends the program */
 };
 
 struct cli_option {

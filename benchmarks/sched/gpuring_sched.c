@@ -29,7 +29,7 @@ struct options {
     struct gr_torus torus; /* ndims 0: not given */
     unsigned mesh;         /* bit d: dimension d is a line */
     enum show show;
-    bool list, help;
+    bool list;
 };
 
 /* ---- from the command line to a table of steps ---- */
@@ -93,7 +93,7 @@ static const struct cli_option rows[] = {
     {0, "ticks", CLI_SET, AT(show), .least = SHOW_TICKS},
     {0, "dot", CLI_SET, AT(show), .least = SHOW_DOT},
     {0, "list", CLI_FLAG, AT(list)},
-    {'h', "help", CLI_FLAG, AT(help)},
+    {'h', "help", CLI_HELP, .allowed = usage},
 };
 
 static void parse_options(struct options *o, int argc, char **argv)
@@ -108,10 +108,6 @@ static void parse_options(struct options *o, int argc, char **argv)
         algos[k] = gr_algo_name((enum gr_algo) k);
     }
     cli_parse_or_exit(&table, argc, argv);
-    if (o->help) {
-        fputs(usage, stdout);
-        exit(0);
-    }
     if (o->list) {
         list_algorithms();
         exit(0);

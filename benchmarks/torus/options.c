@@ -8,7 +8,6 @@
 #include <err.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -162,7 +161,7 @@ static const struct cli_option rows[] = {
     {0, "figure", CLI_SET, AT(task), .least = TASK_FIGURE},
     {0, "sync-packets", CLI_SET, AT(task), .least = TASK_SYNC_PACKETS},
     {0, "project", CLI_SET, AT(task), .least = TASK_PROJECT},
-    {'h', "help", CLI_FLAG, AT(help)},
+    {'h', "help", CLI_HELP, .allowed = usage},
 };
 
 /* What concerns several options together. algorithm: NULL: not given. */
@@ -213,10 +212,6 @@ void options_parse(struct options *o, int argc, char **argv)
     gr_torus_parse("16x16x16", &o->machine.torus);
     take_latency(o, "21,25,70");
     cli_parse_or_exit(&table, argc, argv);
-    if (o->help) {
-        fputs(usage, stdout);
-        exit(0);
-    }
     if (argc - optind > 1) {
         errx(EXIT_USAGE, "one algorithm, not \"%s\" too (try -h)", argv[optind + 1]);
     }

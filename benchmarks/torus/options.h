@@ -38,7 +38,6 @@ struct options {
     enum format format;
     const char *file; /* NULL: stdout */
     bool progress;
-    bool help;
 };
 
 /* Parses argv. Exits after -h, and with status 2 and one line on stderr after an error. */
