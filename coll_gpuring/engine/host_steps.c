@@ -78,7 +78,6 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
     host->space[GR_TMP] = space[GR_TMP];
     host->reducer = reducer;
     host->direct = r->direct;
-    host->remote = NULL != team->remote;
     host->zero_copy =
         gr_algo_overwrites_sent(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->queue);
     host->pids = team->pids;
@@ -87,6 +86,7 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
     host->valid_bytes = 0;
     host->data_at = NULL;
     host->zero_copies = 0;
+    host->unread = NULL;
     host->bounce = NULL;
 }
 

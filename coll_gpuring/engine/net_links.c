@@ -203,10 +203,11 @@ static int open_end(struct gr_setup *s, enum gr_net_side side, struct gr_net_end
     if (NULL == net) {
         snprintf(s->why, sizeof(s->why), "%s", networks.on[end->rail].why);
     } else {
+        end->fifo.failed = &s->queue->link_failed;
         rc = gr_net_link_open(net, side, &end->fifo, &end->link);
     }
     if (0 == rc) {
-        *end->used = 1;
+        *end->bell = gr_net_link_bell(end->link);
         s->held->link[s->held->n++] = end->link;
         gr_net_link_export(end->link, &end->mine);
     }
@@ -293,6 +294,8 @@ void mca_coll_gpuring_endpoints_end(struct gr_setup *s)
     if (NULL != s->held && 0 == s->result.status) {
         s->held->next = s->queue->held;
         s->queue->held = s->held;
+        /* one may have failed since the ranks have agreed */
+        atomic_store_explicit(&s->queue->link_failed, true, memory_order_relaxed);
         atomic_fetch_add_explicit(&networks.held, 1, memory_order_relaxed);
     } else if (NULL != s->held) {
         close_links(s->held);
@@ -369,6 +372,10 @@ void mca_coll_gpuring_net_check(struct gr_op_queue *queue)
     char why[300];
     int k, rank;
 
+    if (!atomic_load_explicit(&queue->link_failed, memory_order_relaxed) ||
+        !atomic_exchange_explicit(&queue->link_failed, false, memory_order_acquire)) {
+        return;
+    }
     for (held = queue->held; NULL != held && 0 == queue->comm->failed; held = held->next) {
         for (k = 0; k < held->n && 0 == queue->comm->failed; k++) {
             if (0 != gr_net_link_status(held->link[k])) {

@@ -62,7 +62,7 @@ void mca_coll_gpuring_net_close(void);
 void mca_coll_gpuring_net_world_ends(void);
 
 /*
- * The network's part of a set-up. reserve: room for endpoints, whose rank, fifo and used the caller
+ * The network's part of a set-up. reserve: room for endpoints, whose rank, fifo and bell the caller
  * fills in. begin: open the incoming links. reply: open and join the outgoing ones. map: join the
  * incoming ones. end: the queue takes the links, or they are closed, by the agreement. tell: report
  * why they failed. *status: of the join; the first error is stored there.

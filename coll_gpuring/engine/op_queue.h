@@ -15,6 +15,7 @@
 #include "exec/gpu/team.h"
 #include "sched/sched.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct gr_op_queue {
     struct gr_team *team;      /* links and mailboxes in host memory; owned */
     struct gr_gpu_team *gpu;   /* links of devices; NULL: no call on devices yet. Owned */
     struct gr_net_links *held; /* links to other nodes; NULL: none. Owned */
+    atomic_bool link_failed;   /* one of them may have failed: they are to be looked at */
     struct gr_timing *timing;  /* NULL: no call whose steps are timed yet. Owned */
     enum gr_call_order order;  /* of its calls */
     uint64_t seq;              /* calls so far */

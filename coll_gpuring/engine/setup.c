@@ -75,7 +75,7 @@ static void fill_endpoints(const struct gr_setup *s, struct gr_net_endpoint *end
         struct gr_connection *c = gr_connection_at(&s->join, side, side->near + k);
 
         ends[k] = (struct gr_net_endpoint) {
-            .rank = c->rank, .rail = gr_rail_of(s->queue, c->channel), .used = &c->used};
+            .rank = c->rank, .rail = gr_rail_of(s->queue, c->channel), .bell = &c->bell};
         if (0 == s->join.status) { /* its slabs are there */
             ends[k].fifo = s->join.memory->fifo(&s->join, c, writes);
         }

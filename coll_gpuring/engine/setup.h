@@ -72,7 +72,7 @@ struct gr_net_endpoint {
     int rank;                    /* at the other end */
     int rail;                    /* of the link (engine/rails.h) */
     struct gr_fifo fifo;         /* in the slab of the connection */
-    int *used;                   /* of the connection: the network uses the slab */
+    struct gr_doorbell **bell;   /* of the connection; set when the link is opened */
     struct gr_net_link *link;    /* NULL: not opened */
     struct gr_net_handle mine;   /* sent to the other end */
     struct gr_net_handle theirs; /* received from it */

@@ -246,6 +246,10 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
             gr_link_set_slot_info(l, op->valid_bytes, op->data_at);
             op->zero_copies += NULL != op->data_at;
         }
+        if ((op->direct || NULL != l->valid_bytes) && NULL == l->next_unread) {
+            l->next_unread = NULL == op->unread ? l : op->unread;
+            op->unread = l;
+        }
         gr_link_push(l);
     }
     for (k = 0; k < step->nfrom; k++) {
@@ -259,19 +263,35 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
     copy_later(op, NULL, NULL, 0);
 }
 
+/* The link after l in the list op->unread; NULL: l is the last. */
+static struct gr_link *next_unread(const struct gr_link *l)
+{
+    return l == l->next_unread ? NULL : l->next_unread;
+}
+
+/* Take the first link out of the list. */
+static void remove_unread(struct gr_host_op *op)
+{
+    struct gr_link *l = op->unread;
+
+    op->unread = next_unread(l);
+    l->next_unread = NULL;
+}
+
 /*
  * The ranks that have not read all messages of this rank, in a direct plan, or to which the network
  * has not sent all. Writes up to `most` of them; returns their number.
  */
 static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, int most)
 {
-    int n = 0, r;
+    struct gr_link *l;
+    size_t at;
+    int n = 0;
 
-    for (r = 0; r < op->p && n < most; r++) {
-        struct gr_link *l = link_to(op, channel, r);
-
-        if (NULL != l->shared && (op->direct || NULL != l->valid_bytes) && !gr_link_drained(l)) {
-            ranks[n++] = r;
+    for (l = op->unread; NULL != l && n < most; l = next_unread(l)) {
+        at = (size_t) (l - op->out);
+        if (channel == at / (size_t) op->p && !gr_link_drained(l)) {
+            ranks[n++] = (int) (at % (size_t) op->p);
         }
     }
     return n;
@@ -284,24 +304,18 @@ static int undrained(const struct gr_host_op *op, uint32_t channel, int *ranks, 
 static int host_finished(void *ctx)
 {
     struct gr_host_op *op = ctx;
-    uint32_t c;
-    int rank;
 
-    for (c = 0; (op->direct || op->remote) && c < op->nchannels; c++) {
-        if (0 < undrained(op, c, &rank, 1)) {
-            return 0;
-        }
+    while (NULL != op->unread && gr_link_drained(op->unread)) {
+        remove_unread(op);
     }
-    return 1;
+    return NULL == op->unread;
 }
 
 void gr_host_withdraw(struct gr_host_op *op)
 {
-    size_t n = (size_t) op->nchannels * (size_t) op->p, k;
-
-    for (k = 0; op->direct && k < n; k++) {
-        if (NULL != op->out[k].shared) {
-            gr_link_withdraw(&op->out[k]);
+    for (; NULL != op->unread; remove_unread(op)) {
+        if (op->direct) {
+            gr_link_withdraw(op->unread);
         }
     }
 }
@@ -327,7 +341,7 @@ int gr_host_waits_for(struct gr_host_op *op, uint32_t channel, const struct gr_s
     int n = 0, k;
 
     if (NULL == step) {
-        return op->direct || op->remote ? undrained(op, channel, ranks, 2 * GR_FAN) : 0;
+        return undrained(op, channel, ranks, 2 * GR_FAN);
     }
     for (k = 0; k < step->nfrom; k++) {
         if (!gr_link_readable(link_from(op, channel, step->from[k]))) {

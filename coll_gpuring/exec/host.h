@@ -28,11 +28,6 @@ struct gr_host_op {
     unsigned char *space[3];   /* [enum gr_space]: address of element 0 */
     struct gr_reducer reducer; /* elem_bytes always; the functions only where steps reduce */
     /*
-     * 1: some links lead to other nodes, and record the fill of their slots. The stepper is then
-     * done when the network has sent all slots: nothing progresses the call afterwards.
-     */
-    int remote;
-    /*
      * Smallest message, in bytes, that a network sends from this rank's buffers, if it lies there
      * contiguous; 0: none. If set, the end of the call waits for the network, after an error too.
      */
@@ -52,6 +47,11 @@ struct gr_host_op {
     /* zero copy: address of the slots' content in this rank's buffers; or NULL */
     const void *data_at;
     uint64_t zero_copies; /* slots that a network was to send from this rank's buffers */
+    /*
+     * The links whose slots may not all be read, where the end of the call waits for that: a list
+     * through next_unread, whose last link leads to itself.
+     */
+    struct gr_link *unread;
 };
 
 /*

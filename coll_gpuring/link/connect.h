@@ -36,7 +36,8 @@ struct gr_team;
 struct gr_connection {
     uint32_t channel;
     int rank; /* at the other end */
-    int used; /* inter-node: the caller has given the slab to its network */
+    /* inter-node: of the network that the caller has given the slab to; NULL: to none. Borrowed */
+    struct gr_doorbell *bell;
 };
 
 /* Agreement of a set-up: what all ranks have agreed on at its end. */

@@ -17,8 +17,10 @@
 #ifndef GR_LINK_FIFO_H
 #define GR_LINK_FIFO_H
 
+#include "link/doorbell.h"
 #include "link/lease.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define GR_MIN_SLOTS 2
@@ -39,7 +41,6 @@ struct gr_link_shared {
     struct gr_lease_user writer;                   /* the writer's record */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, since the slab exists */
     _Atomic uint64_t sideband[GR_NSIDEBAND];       /* written by the writer */
-    _Atomic uint64_t send_seq;                     /* see gr_link_set_slot_info() */
     _Atomic uint64_t withdrawn;                    /* 1 after gr_link_withdraw() */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, since the slab exists */
     _Alignas(GR_CACHE_LINE) unsigned char slots[]; /* nslots * slot_bytes */
@@ -64,7 +65,8 @@ struct gr_link {
     size_t slot_bytes;             /* size of a slot */
     uint32_t *valid_bytes;         /* inter-node writer: as in gr_fifo; otherwise NULL */
     const void **data_at;          /* inter-node writer: as in gr_fifo; otherwise NULL */
-    uint64_t *send_seqs;           /* inter-node writer: the last send_seq of the team's links */
+    struct gr_doorbell *bell;      /* of the network at the other end; NULL: none. Borrowed */
+    struct gr_link *next_unread;   /* for the writer's executor (exec/host.c) */
 };
 
 /* Where the slots of a FIFO lie in device memory, which the host does not access. */
@@ -102,10 +104,9 @@ struct gr_fifo {
     const _Atomic uint64_t *send_limit;
     /* [GR_NSIDEBAND]: words that are sent with slots. NULL: none. */
     _Atomic uint64_t *sideband;
-    /* Writer: FIFOs are served in the order of this number. NULL: 0. */
-    const _Atomic uint64_t *send_seq;
     struct gr_lease_user *user; /* the network's record in the slab */
     uint64_t lease;             /* number of the lease that the network leaves at the end */
+    atomic_bool *failed;        /* set when the link fails, until it is closed. NULL: none */
     struct gr_fifo_gpu gpu;     /* slots in device memory */
 };
 
@@ -146,7 +147,7 @@ static inline const void **gr_link_data_at(struct gr_link_shared *shared, uint32
     return (const void **) (void *) (shared->slots + gr_link_data_at_offset(nslots, slot_bytes));
 }
 
-/* The FIFO of a link. valid_bytes, data_at, send_seq and lease are left to the caller. */
+/* The FIFO of a link. valid_bytes, data_at and lease are left to the caller. */
 static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_t count,
                                           uint32_t nslots, size_t slot_bytes)
 {
@@ -186,7 +187,7 @@ static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shar
     l->slot_bytes = slot_bytes;
     l->valid_bytes = NULL;
     l->data_at = NULL;
-    l->send_seqs = NULL;
+    l->bell = NULL;
 }
 
 /* The next slot of this end. */
@@ -246,22 +247,21 @@ static inline int gr_link_withdrawn(const struct gr_link *l)
 
 /*
  * Inter-node writer, before it pushes a slot: the number of bytes to send, and their address; NULL:
- * in the slot. A link that was empty gets the next send_seq, so that it is served after the links
- * that have been waiting.
+ * in the slot.
  */
 static inline void gr_link_set_slot_info(struct gr_link *l, size_t bytes, const void *data)
 {
     l->valid_bytes[l->mine % l->nslots] = (uint32_t) bytes;
     l->data_at[l->mine % l->nslots] = data;
-    if (gr_link_drained(l)) {
-        atomic_store_explicit(&l->shared->send_seq, ++*l->send_seqs, memory_order_relaxed);
-    }
 }
 
 /* Writer: the slot is full. */
 static inline void gr_link_push(struct gr_link *l)
 {
     atomic_store_explicit(&l->shared->tail, ++l->mine, memory_order_release);
+    if (NULL != l->bell) {
+        gr_doorbell_ring(l->bell);
+    }
 }
 
 /* Reader: whether a slot is full. */
@@ -278,6 +278,9 @@ static inline int gr_link_readable(struct gr_link *l)
 static inline void gr_link_pop(struct gr_link *l)
 {
     atomic_store_explicit(&l->shared->head, ++l->mine, memory_order_release);
+    if (NULL != l->bell) {
+        gr_doorbell_ring(l->bell);
+    }
 }
 
 #endif

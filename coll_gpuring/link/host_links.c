@@ -137,7 +137,6 @@ static struct gr_fifo link_fifo(const struct gr_join *join, const struct gr_conn
 
     fifo.valid_bytes = writes ? gr_link_valid_bytes(shared, b->nslots, b->slot_bytes) : NULL;
     fifo.data_at = writes ? gr_link_data_at(shared, b->nslots, b->slot_bytes) : NULL;
-    fifo.send_seq = writes ? &shared->send_seq : NULL;
     fifo.lease = host(c)->handle.lease;
     return fifo;
 }
@@ -147,6 +146,7 @@ static void attach(struct gr_link *l, const struct gr_channel_set *b,
 {
     gr_link_attach(l, NULL == w->slab ? w->base : gr_slab_base(w->slab), w->handle.count, b->nslots,
                    b->slot_bytes);
+    l->bell = w->end.bell;
 }
 
 static void take_links(struct gr_join *join, int status, const struct gr_join_agreement *a)
@@ -169,7 +169,6 @@ static void take_links(struct gr_join *join, int status, const struct gr_join_ag
         b->leases[at] = w->handle.lease;
         b->sent[at] = w->slab;
         attach(l, b, w);
-        l->send_seqs = &join->team->send_seqs;
         if (NULL != w->slab) {
             l->valid_bytes = gr_link_valid_bytes(l->shared, l->nslots, l->slot_bytes);
             l->data_at = gr_link_data_at(l->shared, l->nslots, l->slot_bytes);
@@ -181,7 +180,7 @@ static void take_links(struct gr_join *join, int status, const struct gr_join_ag
 static void release(struct gr_join *join, struct gr_connection *c)
 {
     if (NULL != host(c)->slab) {
-        gr_pool_release(join->pool, host(c)->slab, c->used);
+        gr_pool_release(join->pool, host(c)->slab, NULL != c->bell);
     }
 }
 

@@ -55,8 +55,7 @@ struct gr_team {
      * boards nor direct slots. The same on all ranks.
      */
     const unsigned char *remote;
-    uint64_t send_seqs; /* the last send_seq (fifo.h) of its inter-node links */
-    int direct;         /* direct slots are possible; agreed by all ranks in the last set-up */
+    int direct; /* direct slots are possible; agreed by all ranks in the last set-up */
 };
 
 /* Whether a team has what a way needs (of a rooted algorithm: with that root). */

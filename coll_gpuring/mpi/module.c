@@ -14,6 +14,7 @@
 #include "engine/net_links.h"
 #include "engine/op_queue.h"
 #include "engine/process.h"
+#include "engine/progress_thread.h"
 #include "mpi/entry.h"
 #include "mpi/op.h"
 #include "mpi/runtime.h"
@@ -140,6 +141,9 @@ static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator
 {
     if (&ompi_mpi_comm_world.comm == comm) {
         gr_process.can_message = false;
+        /* no op may push to links that are closed */
+        mca_coll_gpuring_thread_close(&gr_process);
+        mca_coll_gpuring_queues_close(&gr_process);
         mca_coll_gpuring_net_world_ends();
     }
     forget_saved((mca_coll_gpuring_module_t *) base);

@@ -25,6 +25,7 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     if (NULL == l) {
         return GR_ERR_NOMEM;
     }
+    l->bell.list = &net->bells;
     l->net = net;
     l->side = side;
     l->fifo = *fifo;
@@ -42,6 +43,11 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     }
     *link = l;
     return 0;
+}
+
+struct gr_doorbell *gr_net_link_bell(struct gr_net_link *link)
+{
+    return &link->bell;
 }
 
 void gr_net_link_export(const struct gr_net_link *link, struct gr_net_handle *handle)
@@ -98,6 +104,9 @@ int gr_net_link_join(struct gr_net_link *link, const struct gr_net_handle *their
     } else {
         link->peer_number = theirs->link;
         link->window = GR_NET_OUT == link->side ? theirs->nslots : link->fifo.nslots;
+        if (GR_NET_IN == link->side || gr_net_can_send(link)) {
+            gr_net_wake(link); /* it was used before */
+        }
     }
     gr_net_unlock(link->net);
     return rc;
@@ -155,6 +164,7 @@ void gr_net_link_close(struct gr_net_link *link)
 
     gr_net_lock(net);
     link->closing = 1;
+    link->fifo.failed = NULL;
     gr_net_link_progress(link);
     gr_net_unlock(net);
 }

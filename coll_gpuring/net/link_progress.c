@@ -22,7 +22,13 @@
 
 void gr_net_link_free(struct gr_net_link *l)
 {
-    l->net->links[(uint32_t) l->number] = NULL;
+    struct gr_net *net = l->net;
+    uint32_t k = (uint32_t) l->number;
+
+    gr_net_take_rung(net); /* its doorbell may be there */
+    gr_net_list_remove(l);
+    net->links[k] = NULL;
+    net->nused = k < net->nused ? k : net->nused;
     if (NULL != l->peer && l == l->peer->last_in) {
         l->peer->last_in = NULL;
     }
@@ -144,6 +150,9 @@ void gr_net_sent(void *ctx, struct gr_net_message *message, int status)
         l->done |= (uint64_t) 1 << (message->head.seq - l->returned);
         return_slots(l);
     }
+    if (GR_NET_IN == l->side || l->closing) {
+        gr_net_wake(l); /* the next credit, or the end */
+    }
 }
 
 static void send_slots(struct gr_net_link *l)
@@ -255,6 +264,9 @@ void gr_net_recv_done(void *ctx, const struct gr_net_head *head, int status)
     struct gr_net_link *l = gr_net_find(ctx, head->link); /* not freed: the message is in flight */
 
     l->in_flight--;
+    if (l->closing) {
+        gr_net_wake(l);
+    }
     l->receiving &= ~((uint64_t) 1 << (head->seq - l->next));
     if (status < 0) {
         gr_net_fail(l, status, "a message could not be received");
@@ -284,6 +296,7 @@ void gr_net_on_control(void *ctx, const struct gr_net_head *head)
     if (NULL == l || GR_NET_OUT != l->side) {
         return;
     }
+    gr_net_wake(l);
     if (GR_NET_GONE == head->kind) {
         l->left = 1;
     } else if (head->seq > l->read &&

@@ -15,13 +15,6 @@
 /* Whether a writer has a slot that can be sent now. */
 int gr_net_can_send(const struct gr_net_link *l);
 
-/* The order of writers that can send: lowest first. */
-static inline uint64_t gr_net_send_seq(const struct gr_net_link *l)
-{
-    return NULL == l->fifo.send_seq ? 0
-                                    : atomic_load_explicit(l->fifo.send_seq, memory_order_relaxed);
-}
-
 /* Send what the link has to send. Frees a link that is closed and needs nothing more. */
 void gr_net_link_progress(struct gr_net_link *l);
 

@@ -62,40 +62,35 @@ int gr_net_reaches_gpus(const struct gr_net *net)
     return NULL != net->transport->reaches_gpus && net->transport->reaches_gpus(net->end);
 }
 
-/*
- * Progress the links of one side, but not the writers that can send. Returns the first of these by
- * gr_net_send_seq(), or NULL.
- */
-static struct gr_net_link *progress_side(struct gr_net *net, enum gr_net_side side)
+/* Take the first link out of the list and progress it, which may free it. */
+static void progress_first(struct gr_net_link *l)
 {
-    struct gr_net_link *first = NULL, *l;
-    uint32_t k;
-
-    for (k = 0; k < net->nlinks; k++) {
-        l = net->links[k];
-        if (NULL == l || side != l->side) {
-            continue;
-        }
-        if (!gr_net_can_send(l)) {
-            if (GR_NET_IN == side || l->closing) {
-                gr_net_link_progress(l);
-            }
-        } else if (NULL == first || gr_net_send_seq(l) < gr_net_send_seq(first)) {
-            first = l;
-        }
+    gr_net_list_remove(l);
+    if (0 != atomic_load_explicit(&l->bell.held, memory_order_relaxed)) {
+        gr_net_wake(l);
     }
-    return first;
+    gr_net_link_progress(l);
 }
 
-/* Send what can be sent. Credits come last, because data can carry them. */
+/*
+ * Send what can be sent, in the order in which links became ready. Credits come last, because data
+ * can carry them.
+ */
 static void send_all(struct gr_net *net)
 {
-    struct gr_net_link *l;
+    struct gr_net_link *sendable = NULL, *others = NULL, *l;
 
-    while (NULL != (l = progress_side(net, GR_NET_OUT))) {
-        gr_net_link_progress(l);
+    gr_net_take_rung(net);
+    while (NULL != (l = net->active)) { /* reverses the order */
+        gr_net_list_remove(l);
+        gr_net_list_insert(gr_net_can_send(l) ? &sendable : &others, l);
     }
-    (void) progress_side(net, GR_NET_IN);
+    while (NULL != sendable) {
+        progress_first(sendable);
+    }
+    while (NULL != others) {
+        progress_first(others);
+    }
 }
 
 static void receive_all(struct gr_net *net)

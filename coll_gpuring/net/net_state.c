@@ -46,7 +46,7 @@ static int grow_table(struct gr_net *net)
 
 int gr_net_number(struct gr_net *net, struct gr_net_link *l)
 {
-    uint32_t k = 0;
+    uint32_t k = net->nused;
 
     while (k < net->nlinks && NULL != net->links[k]) {
         k++;
@@ -55,6 +55,7 @@ int gr_net_number(struct gr_net *net, struct gr_net_link *l)
         return GR_ERR_NOMEM;
     }
     net->links[k] = l;
+    net->nused = k + 1;
     l->number = ++net->opened << 32 | k;
     return 0;
 }
@@ -100,5 +101,52 @@ void gr_net_fail(struct gr_net_link *l, int status, const char *why)
     if (0 == l->status) {
         snprintf(l->why, sizeof(l->why), "%s", why);
         atomic_store_explicit(&l->status, status, memory_order_release);
+        if (NULL != l->fifo.failed) {
+            atomic_store_explicit(l->fifo.failed, true, memory_order_release);
+        }
+    }
+    gr_net_wake(l); /* it is freed, if it is closed */
+}
+
+void gr_net_list_insert(struct gr_net_link **at, struct gr_net_link *l)
+{
+    l->listed_next = *at;
+    l->listed = at;
+    if (NULL != l->listed_next) {
+        l->listed_next->listed = &l->listed_next;
+    }
+    *at = l;
+}
+
+void gr_net_list_remove(struct gr_net_link *l)
+{
+    if (NULL != l->listed) {
+        *l->listed = l->listed_next;
+        if (NULL != l->listed_next) {
+            l->listed_next->listed = l->listed;
+        }
+        l->listed = NULL;
+    }
+}
+
+void gr_net_wake(struct gr_net_link *l)
+{
+    if (NULL == l->listed) {
+        gr_net_list_insert(&l->net->active, l);
+    }
+}
+
+void gr_net_take_rung(struct gr_net *net)
+{
+    struct gr_doorbell *bell = gr_doorbells_take(&net->bells);
+    struct gr_net_link **at = &net->active, *l;
+
+    while (NULL != bell) {
+        l = (struct gr_net_link *) bell;
+        bell = gr_doorbell_clear(bell);
+        if (NULL == l->listed) {
+            gr_net_list_insert(at, l);
+            at = &l->listed_next;
+        }
     }
 }

@@ -28,9 +28,12 @@ struct gr_net {
     struct gr_net_peer *peers;            /* owned */
     struct gr_net_link **links;           /* [lower half of a link's number], or NULL; owned */
     uint32_t nlinks;                      /* size of the table */
-    uint64_t opened;                      /* number of links that were opened */
-    uint64_t moved;                       /* number of slots sent and received */
-    size_t address_bytes;                 /* length of the address */
+    uint32_t nused;                       /* all entries of the table before this one are in use */
+    struct gr_net_link *active; /* links that may have something to send, last one first */
+    struct gr_doorbells bells;  /* of links; used without the lock */
+    uint64_t opened;            /* number of links that were opened */
+    uint64_t moved;             /* number of slots sent and received */
+    size_t address_bytes;       /* length of the address */
     unsigned char address[GR_NET_ADDRESS_BYTES]; /* of this process */
 };
 
@@ -39,12 +42,15 @@ struct gr_net {
  * slots are numbered from 0; the FIFO's counters are higher by fifo.count.
  */
 struct gr_net_link {
+    struct gr_doorbell bell; /* first, so that it leads to the link */
     struct gr_net *net;
     enum gr_net_side side;
-    uint64_t number;              /* of this end */
-    uint64_t peer_number;         /* of the other end; 0: not joined yet */
-    struct gr_net_peer *peer;     /* NULL: not joined yet */
-    char name[GR_NET_NAME_BYTES]; /* of the peer, in error messages */
+    struct gr_net_link *listed_next; /* the next one in a list of links to look at */
+    struct gr_net_link **listed;     /* the pointer to this one there; NULL: in no list */
+    uint64_t number;                 /* of this end */
+    uint64_t peer_number;            /* of the other end; 0: not joined yet */
+    struct gr_net_peer *peer;        /* NULL: not joined yet */
+    char name[GR_NET_NAME_BYTES];    /* of the peer, in error messages */
     struct gr_fifo fifo;
     _Atomic int status; /* 0, or why the link has failed; readable without the lock */
     char why[160];      /* the same in words; written before status */
@@ -88,5 +94,15 @@ int gr_net_peer(struct gr_net *net, const struct gr_net_handle *handle, struct g
 
 /* Fail a link, unless it has failed already. */
 void gr_net_fail(struct gr_net_link *l, int status, const char *why);
+
+/* Lists of links. A link is in one at most. */
+void gr_net_list_insert(struct gr_net_link **at, struct gr_net_link *l);
+void gr_net_list_remove(struct gr_net_link *l); /* which need not be in one */
+
+/* Something has changed: look at the link in the next gr_net_progress(). */
+void gr_net_wake(struct gr_net_link *l);
+
+/* The same for links whose doorbells were rung. */
+void gr_net_take_rung(struct gr_net *net);
 
 #endif

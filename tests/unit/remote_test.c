@@ -25,6 +25,8 @@ struct side {
 
 static const unsigned char remote[P] = {[FAR] = 1};
 static const int32_t pids[P];
+static struct gr_doorbells rung;
+static struct gr_doorbell bell = {.list = &rung};
 
 /* Rank 0 of three, the last of which is elsewhere, in the middle of making links to all. */
 static void begin(struct side *s)
@@ -169,7 +171,7 @@ static void a_refused_set_up_waits_for_the_network(void **state)
 
     (void) state;
     begin(&s);
-    s.join.in.host[1].end.used = s.join.out.host[1].end.used = 1;
+    s.join.in.host[1].end.bell = s.join.out.host[1].end.bell = &bell;
     in = s.join.in.host[1];
     out = s.join.out.host[1];
     refuse(&s);
@@ -189,7 +191,7 @@ static void make_links(struct side *s, struct gr_host_op *op, struct gr_host_con
                        struct gr_host_connection *out)
 {
     begin(s);
-    s->join.in.host[1].end.used = s->join.out.host[1].end.used = 1;
+    s->join.in.host[1].end.bell = s->join.out.host[1].end.bell = &bell;
     *in = s->join.in.host[1];
     *out = s->join.out.host[1];
     s->join.out.host[0].handle = s->join.in.host[0].handle; /* that rank's slab: any */
@@ -206,8 +208,7 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     struct gr_step step = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1};
     struct gr_move two = {.step = &step, .count = 2},
                    one = {.step = &step, .count = 1, .slot = 2, .operand = 2, .last = 1};
-    struct gr_host_op op = {
-        .p = P, .nchannels = 1, .remote = 1, .reducer = {.elem_bytes = sizeof(data[0])}};
+    struct gr_host_op op = {.p = P, .nchannels = 1, .reducer = {.elem_bytes = sizeof(data[0])}};
     struct gr_host_connection in, out;
     struct gr_link network = {0};
     struct side s;
@@ -244,6 +245,72 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     end(&s);
 }
 
+/* A link of rank 0's whose reader, or whose writer, is played here. */
+static struct gr_link other_end(struct gr_host_connection wire)
+{
+    struct gr_link l;
+
+    gr_link_attach(&l, gr_slab_base(wire.slab), wire.handle.count, NSLOTS, SLOT);
+    return l;
+}
+
+/* Whether the network's doorbell was rung since the last time. */
+static bool was_rung(void)
+{
+    struct gr_doorbell *first = gr_doorbells_take(&rung);
+
+    return NULL != first && NULL == gr_doorbell_clear(first);
+}
+
+/*
+ * The end of a call looks at the links that it has pushed to, and no others; the network hears of
+ * those that are its own.
+ */
+static void other_links_are_not_looked_at(void **state)
+{
+    uint32_t word = 7;
+    struct gr_step to_far = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1},
+                   to_near = to_far;
+    struct gr_move mv = {.step = &to_far, .count = 1, .last = 1};
+    struct gr_host_op op = {.p = P, .nchannels = 1, .reducer = {.elem_bytes = sizeof(word)}};
+    struct gr_host_connection in, out;
+    struct gr_link network, *other;
+    struct side s;
+    int ranks[2 * GR_FAN];
+
+    (void) state;
+    to_near.to[0] = NEAR;
+    make_links(&s, &op, &in, &out);
+    network = other_end(out);
+    op.space[GR_IN] = (unsigned char *) &word;
+    other = &op.out[0]; /* a link that is not there: to look at it ends the test */
+    other->mine = 1;
+    other->valid_bytes = &word;
+    other->shared = (struct gr_link_shared *) 8;
+    assert_true(gr_host_backend.finished(&op));
+    assert_false(was_rung());
+    assert_int_equal(gr_host_backend.move(&op, &mv), 0);
+    gr_host_backend.commit(&op, 0, &to_far);
+    assert_true(was_rung());
+    assert_false(gr_host_backend.finished(&op));
+    assert_int_equal(gr_host_waits_for(&op, 0, NULL, ranks), 1);
+    gr_link_pop(&network);
+    assert_true(gr_host_backend.finished(&op));
+    mv.step = &to_near;
+    assert_int_equal(gr_host_backend.move(&op, &mv), 0);
+    gr_host_backend.commit(&op, 0, &to_near);
+    assert_false(was_rung());
+    assert_true(gr_host_backend.finished(&op));
+    other->shared = NULL;
+    network = other_end(in); /* as a writer */
+    gr_link_push(&network);
+    assert_true(gr_link_readable(&op.in[FAR]));
+    gr_link_pop(&op.in[FAR]);
+    assert_true(was_rung());
+    leave(in, out);
+    end(&s);
+}
+
 /* What the network is to send of a slot: from there; NULL: from the slot. */
 static const void *origin(const struct side *s, uint64_t slot)
 {
@@ -259,15 +326,6 @@ static void move_one(struct gr_host_op *op, const struct gr_step *step, size_t o
     assert_true(gr_host_backend.ready(op, 0, step));
     assert_int_equal(gr_host_backend.move(op, &mv), 0);
     gr_host_backend.commit(op, 0, step);
-}
-
-/* A link of rank 0's whose reader, or whose writer, is played here. */
-static struct gr_link other_end(struct gr_host_connection connection)
-{
-    struct gr_link l;
-
-    gr_link_attach(&l, gr_slab_base(connection.slab), connection.handle.count, NSLOTS, SLOT);
-    return l;
 }
 
 /*
@@ -286,8 +344,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     struct gr_move half = {.step = &send, .operand = 1, .count = 4},
                    rest = {
                        .step = &send, .operand = 5, .slot = 4, .count = 3, .piece = 1, .last = 1};
-    struct gr_host_op op = {
-        .p = P, .nchannels = 1, .remote = 1, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
+    struct gr_host_op op = {.p = P, .nchannels = 1, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
     struct gr_host_connection in, out;
     struct gr_link network, near_in;
     struct side s;
@@ -353,6 +410,7 @@ int main(void)
         cmocka_unit_test(notes_have_links_of_their_own),
         cmocka_unit_test(small_messages_have_links_of_their_own),
         cmocka_unit_test(a_refused_set_up_waits_for_the_network),
+        cmocka_unit_test(other_links_are_not_looked_at),
         cmocka_unit_test(what_lies_in_buffers_is_sent_from_there),
         cmocka_unit_test(slots_say_what_is_filled_and_are_waited_for),
     };

@@ -206,29 +206,41 @@ static int finish(struct gr_join *join, struct gr_join_agreement *a)
     return join->status;
 }
 
+/* The team takes connections into its array, and those to other nodes into its list. */
+static void take_side(const struct gr_gpu_team *team, const struct gr_connections *side,
+                      struct gr_gpu_connection *array, struct gr_gpu_connection **remote)
+{
+    int k;
+
+    for (k = 0; k < side->n; k++) {
+        struct gr_gpu_connection *c = &array[link_index(team, &side->gpu[k].end)];
+
+        *c = side->gpu[k];
+        if (NULL != c->end.bell) {
+            c->next_remote = *remote;
+            *remote = c;
+        }
+    }
+}
+
 static void take(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     struct gr_gpu_team *team = join->gpu;
-    int k;
 
     *gr_gpu_team_state(team, (enum gr_algo) join->way, join->root) =
         0 == status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
     if (0 != status) {
         return;
     }
-    for (k = 0; k < join->in.n; k++) {
-        team->in[link_index(team, &join->in.gpu[k].end)] = join->in.gpu[k];
-    }
-    for (k = 0; k < join->out.n; k++) {
-        team->out[link_index(team, &join->out.gpu[k].end)] = join->out.gpu[k];
-    }
+    take_side(team, &join->in, team->in, &team->remote_in);
+    take_side(team, &join->out, team->out, &team->remote_out);
     team->usable = a->gpu.channels;
     team->path = a->gpu.unmapped < INT32_MAX && NULL == team->remote ? GR_PATH_PINNED : team->path;
 }
 
 static void release(struct gr_join *join, struct gr_connection *c)
 {
-    gr_gpu_connection_release(join->gpu, (struct gr_gpu_connection *) (void *) c, c->used);
+    gr_gpu_connection_release(join->gpu, (struct gr_gpu_connection *) (void *) c, NULL != c->bell);
 }
 
 static struct gr_fifo fifo(const struct gr_join *join, const struct gr_connection *c, int writes)

@@ -24,6 +24,7 @@ struct gr_gpu_connection {
     struct gr_gpu_end ends[GR_NPROTOCOLS]; /* for kernels, by protocol */
     struct gr_gpu_slab_handle handle;      /* of the reader's slab, which the writer maps */
     struct gr_gpu_slab_handle reply;       /* of the writer's slab, which the reader maps */
+    struct gr_gpu_connection *next_remote; /* next one of the team's list, in or out */
 };
 
 /* Lease a slab for each of n connections. Returns the result of gr_gpu_pool_lease(). */

@@ -127,6 +127,8 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     op->team = team;
     op->kernel = kernel;
     op->nchannels = spec->nchannels;
+    op->holds = 1;
+    gr_gpu_remote_hold(team, 1);
     r = translate(spec, team, kernel);
     most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
     a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_ALIGN : 16);
@@ -265,6 +267,10 @@ void gr_gpu_op_abort(struct gr_gpu_op *op)
 
 void gr_gpu_op_end(struct gr_gpu_op *op)
 {
+    if (op->holds) {
+        gr_gpu_remote_hold(op->team, 0);
+        op->holds = 0;
+    }
     if (0 != op->args.zero) {
         gr_gpu_zero_end(op);
         op->args.zero = 0;

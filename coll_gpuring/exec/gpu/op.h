@@ -26,6 +26,7 @@ struct gr_gpu_op {
     struct gr_gpu_gate gate;
     enum gr_kernel kernel;
     uint32_t nchannels;
+    int holds;              /* the doorbells of the team's connections are held */
     int mapped;             /* zero copy: outputs of other ranks that the kernel can access */
     int launched;           /* a launch is on the stream */
     int kernel_done;        /* all channels have finished; messages may remain to be sent */
@@ -39,6 +40,7 @@ static inline void gr_gpu_op_init(struct gr_gpu_op *op, struct gr_gpu_team *team
 {
     op->team = team;
     op->launched = 0;
+    op->holds = 0;
     op->args.zero = 0;
 }
 
@@ -80,7 +82,10 @@ static inline int gr_gpu_op_exposed(const struct gr_gpu_op *op)
     return 0 != op->args.zero && op->args.allows && !op->args.fresh;
 }
 
-/* Unmap other ranks' outputs, after the op has finished or was aborted. May be called again. */
+/*
+ * After the op has finished or was aborted: unmap other ranks' outputs, and let the network look at
+ * the team's links no longer. May be called again.
+ */
 void gr_gpu_op_end(struct gr_gpu_op *op);
 
 /*

@@ -119,17 +119,26 @@ static int is_unsent(const struct gr_gpu_team *team, const struct gr_gpu_connect
            atomic_load_explicit(fifo.tail, memory_order_acquire);
 }
 
+void gr_gpu_remote_hold(const struct gr_gpu_team *team, int hold)
+{
+    const struct gr_gpu_connection *c;
+
+    for (c = team->remote_in; NULL != c; c = c->next_remote) {
+        gr_doorbell_hold(c->end.bell, hold);
+    }
+    for (c = team->remote_out; NULL != c; c = c->next_remote) {
+        gr_doorbell_hold(c->end.bell, hold);
+    }
+}
+
 int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int *ranks, int most)
 {
-    size_t k, nlinks = (size_t) nchannels * (size_t) team->p;
+    const struct gr_gpu_connection *c;
     int n = 0;
 
-    for (k = 0; NULL != team->remote && k < nlinks && n < most; k++) {
-        const struct gr_gpu_connection *connection = &team->out[k];
-
-        if (team->remote[k % (size_t) team->p] && NULL != connection->slab &&
-            is_unsent(team, connection)) {
-            ranks[n++] = connection->end.rank;
+    for (c = team->remote_out; NULL != c && n < most; c = c->next_remote) {
+        if (c->end.channel < nchannels && is_unsent(team, c)) {
+            ranks[n++] = c->end.rank;
         }
     }
     return n;

@@ -43,6 +43,12 @@ _Atomic uint64_t *gr_gpu_remote_send_limit(const struct gr_gpu_team *team,
                                            const struct gr_gpu_connection *connection);
 
 /*
+ * Begin (1) or end (0) to have the network look at all connections of the team each time: kernels
+ * use their FIFOs, and cannot ring doorbells.
+ */
+void gr_gpu_remote_hold(const struct gr_gpu_team *team, int hold);
+
+/*
  * Ranks on other nodes to which messages remain to be sent, on the first nchannels channels; at
  * most `most` of them. Returns their number.
  */

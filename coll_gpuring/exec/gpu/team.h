@@ -42,6 +42,8 @@ struct gr_gpu_team {
     struct gr_rings rings;          /* orders of the ranks */
     struct gr_gpu_connection *in;   /* [channel * p + rank]: connected if ends[0].slots is not 0 */
     struct gr_gpu_connection *out;  /* [channel * p + rank] */
+    struct gr_gpu_connection *remote_in;  /* list of those of `in` to other nodes */
+    struct gr_gpu_connection *remote_out; /* list of those of `out` to other nodes */
     unsigned char *links;           /* [algorithm * p + root]: enum gr_links */
     unsigned char *pinned;          /* the pinned memory */
     gr_gpu_ptr tables;              /* the device memory */

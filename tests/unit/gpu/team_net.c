@@ -91,7 +91,7 @@ static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_sid
 
     CHECK(nlinks < MOST_LINKS);
     CHECK_INT(gr_net_link_open(nets[node_of(rank)], side, &fifo, &link), 0);
-    connection->end.used = 1;
+    connection->end.bell = gr_net_link_bell(link);
     links[nlinks].link = link;
     links[nlinks++].team = t->ranks[rank];
     gr_net_link_export(link, handle);

@@ -5,11 +5,14 @@
  * breaks the rules is refused; and whatever is closed or lost, and when, nothing stays under way,
  * no user stays shut. Seed: GPURING_SEED.
  */
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -300,6 +303,149 @@ static void what_was_pushed_first_is_sent_first(void **state)
     nothing_is_open();
 }
 
+static void until_quiet(void)
+{
+    int k;
+
+    for (k = 0; k < 200; k++) {
+        progress(k % POST_ENDS);
+    }
+}
+
+/* Push a slot of which the network does not hear. */
+static void push_silently(struct pipe *p)
+{
+    p->link[0].bell = NULL;
+    push(p);
+}
+
+/* The network has not looked at the link since then; it does when the doorbell rings. */
+static void is_seen_when_it_rings(struct pipe *p)
+{
+    uint64_t before = p->done[1];
+
+    assert_false(gr_link_readable(&p->link[1]));
+    gr_doorbell_ring(gr_net_link_bell(p->net[0]));
+    while (p->done[1] == before) {
+        progress((int) post_random(POST_ENDS));
+        pop(p);
+    }
+}
+
+/* Links that nothing happens on are not looked at, however many there are. */
+static void idle_links_are_not_looked_at(void **state)
+{
+    enum { IDLE = 100 };
+    static struct pipe idle[IDLE];
+    struct pipe busy;
+    int k;
+
+    (void) state;
+    for (k = 0; k < IDLE; k++) {
+        open_pipe(&idle[k], 0, 1, 4, 4);
+        assert_int_equal(join(&idle[k], 0) | join(&idle[k], 1), 0);
+    }
+    open_pipe(&busy, 0, 1, 4, 4);
+    assert_int_equal(join(&busy, 0) | join(&busy, 1), 0);
+    for (k = 0; k < IDLE; k++) {
+        for (push(&idle[k]); idle[k].done[1] < 1; pop(&idle[k])) {
+            progress((int) post_random(POST_ENDS));
+        }
+    }
+    until_quiet();
+    for (k = 0; k < IDLE; k++) {
+        push_silently(&idle[k]);
+    }
+    while (busy.done[1] < 1000) {
+        one_of(&busy);
+    }
+    until_quiet();
+    for (k = 0; k < IDLE; k++) {
+        is_seen_when_it_rings(&idle[k]);
+        close_pipe(&idle[k], (int) post_random(2));
+    }
+    close_pipe(&busy, 0);
+    nothing_is_open();
+}
+
+/* What kernels push and pop: without a doorbell, while it is held, and not longer. */
+static void a_held_link_needs_no_doorbell(void **state)
+{
+    struct pipe p;
+    int side;
+
+    (void) state;
+    open_pipe(&p, 0, 1, 3, 5);
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    for (side = 0; side < 2; side++) {
+        p.link[side].bell = NULL;
+        gr_doorbell_hold(gr_net_link_bell(p.net[side]), 1);
+    }
+    while (p.done[1] < 500) {
+        one_of(&p);
+    }
+    while (p.done[1] < p.done[0]) {
+        progress((int) post_random(POST_ENDS));
+        pop(&p);
+    }
+    for (side = 0; side < 2; side++) {
+        gr_doorbell_hold(gr_net_link_bell(p.net[side]), 0);
+    }
+    until_quiet();
+    push_silently(&p);
+    until_quiet();
+    is_seen_when_it_rings(&p);
+    close_pipe(&p, 0);
+}
+
+enum { PUSHES = 2000 };
+
+/* Another thread pushes while this one progresses the network: no doorbell is missed. */
+static void *push_all(void *arg)
+{
+    struct pipe *p = arg;
+
+    while (p->done[0] < PUSHES) {
+        if (gr_link_writable(&p->link[0])) {
+            *(uint64_t *) gr_link_slot(&p->link[0]) = ++p->done[0];
+            p->fill[p->link[0].mine % p->link[0].nslots] = sizeof(uint64_t);
+            gr_link_push(&p->link[0]);
+        } else {
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+static void doorbells_ring_from_another_thread(void **state)
+{
+    static struct pipe p;
+    pthread_t thread;
+    uint64_t seen = 0, moved;
+    time_t since = time(NULL);
+
+    (void) state;
+    post_ways = (struct post_ways) {0};
+    open_pipe(&p, 0, 1, 32, 32);
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    assert_int_equal(pthread_create(&thread, NULL, push_all, &p), 0);
+    while (seen < PUSHES) {
+        moved = 0;
+        gr_net_progress(nets[0], &moved);
+        gr_net_progress(nets[1], &moved);
+        if (gr_link_readable(&p.link[1])) {
+            assert_int_equal(*(uint64_t *) gr_link_slot(&p.link[1]), ++seen);
+            gr_link_pop(&p.link[1]);
+            since = time(NULL);
+        } else if (0 == moved) {
+            assert_true(time(NULL) - since < 60); /* hangs */
+            sched_yield();
+        }
+    }
+    pthread_join(thread, NULL);
+    close_pipe(&p, 0);
+}
+
 /*
  * All slots are sent, and nobody has fetched any: what breaks now loses them, also what lies
  * outside of slots.
@@ -407,6 +553,9 @@ int main(void)
         TEST(a_writer_gets_back_the_memory_it_pushed_from),
         TEST(a_reader_that_has_left_frees_its_writer),
         TEST(what_was_pushed_first_is_sent_first),
+        TEST(idle_links_are_not_looked_at),
+        TEST(a_held_link_needs_no_doorbell),
+        TEST(doorbells_ring_from_another_thread),
         TEST(a_broken_connection_fails_its_links),
         TEST(what_breaks_the_rules_is_refused),
         TEST(what_is_being_received_does_not_come_again),

@@ -36,7 +36,6 @@ static struct gr_net *nets[POST_ENDS];
 /* calls of gr_net_progress() that a test has left: what never comes is waited for no longer */
 static long patience;
 static uint64_t seed;
-static uint64_t turns; /* of all writers */
 
 static inline void set_up_from(uint64_t chance)
 {
@@ -94,14 +93,13 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     p->shared[side] = shared;
     gr_link_attach(&p->link[side], shared, count, nslots, slot_bytes());
     if (0 == side) {
-        fifo.send_seq = &shared->send_seq;
         p->link[0].valid_bytes = p->fill;
         p->link[0].data_at = p->elsewhere;
-        p->link[0].send_seqs = &turns;
     }
     assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to],
                                       0 == side ? GR_NET_OUT : GR_NET_IN, &fifo, &p->net[side]),
                      0);
+    p->link[side].bell = gr_net_link_bell(p->net[side]);
     gr_net_link_export(p->net[side], &p->handle[side]);
 }
 
