@@ -44,12 +44,12 @@ struct gr_gpu_team {
     struct gr_gpu_connection *out;  /* [channel * p + rank] */
     struct gr_gpu_connection *remote_in;  /* list of those of `in` to other nodes */
     struct gr_gpu_connection *remote_out; /* list of those of `out` to other nodes */
-    unsigned char *links;           /* [algorithm * p + root]: enum gr_links */
-    unsigned char *pinned;          /* the pinned memory */
-    gr_gpu_ptr tables;              /* the device memory */
-    struct gr_gpu_steps **steps;    /* [algorithm * p + root]: precomputed steps, or NULL */
-    uint64_t launches;              /* number of launches so far */
-    uint64_t zeros;                 /* calls so far that may use zero copy; equal on all ranks */
+    unsigned char *links;                 /* [algorithm * p + root]: enum gr_links */
+    unsigned char *pinned;                /* the pinned memory */
+    gr_gpu_ptr tables;                    /* the device memory */
+    struct gr_gpu_steps **steps;          /* [algorithm * p + root]: precomputed steps, or NULL */
+    uint64_t launches;                    /* number of launches so far */
+    uint64_t zeros; /* calls so far that may use zero copy; equal on all ranks */
 };
 
 /* The tables of an algorithm and root, in one allocation of device memory. */
