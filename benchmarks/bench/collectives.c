@@ -72,6 +72,7 @@ FORMS(alltoallw, Alltoallw, j->send, j->counts, j->byte_displs, j->types, j->rec
       j->byte_displs, j->types, j->comm)
 FORMS(scan, Scan, j->send, j->recv, j->count, j->type, j->op, j->comm)
 FORMS(exscan, Exscan, j->send, j->recv, j->count, j->type, j->op, j->comm)
+FORMS(barrier, Barrier, j->comm)
 
 /* Along the ring that sendrecv goes, too. */
 static const MPI_Aint at_begin[] = {0};
@@ -130,6 +131,7 @@ const struct collective collectives[COLLECTIVES] = {
     ROW(alltoallw, IDEAL_ALLTOALL, moves_alltoall, .byte_displs = true),
     ROW(scan, IDEAL_SCAN, moves_scan),
     ROW(exscan, IDEAL_SCAN, moves_exscan),
+    ROW(barrier, IDEAL_ROOTED, moves_barrier), /* its kind is not used: S is 0 */
     ROW(neighbor_allgather, IDEAL_SENDRECV, moves_sendrecv, .ring = true),
     ROW(neighbor_allgatherv, IDEAL_SENDRECV, moves_sendrecv, .ring = true),
     ROW(neighbor_alltoall, IDEAL_SENDRECV, moves_sendrecv, .ring = true),

@@ -47,7 +47,7 @@ struct collective {
     bool byte_displs; /* S in bytes must fit an int */
 };
 
-enum { COLLECTIVES = 22 };
+enum { COLLECTIVES = 23 };
 extern const struct collective collectives[COLLECTIVES];
 
 /* Whether the MPI library that this was built with has persistent collectives. */

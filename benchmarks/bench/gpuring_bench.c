@@ -116,6 +116,9 @@ static void fill_result(const struct bench *b, const struct collective *c, const
     r->ideal = ideal_of(&b->s.options, l, c->kind, r->bytes);
     r->efficiency = r->busbw / r->ideal;
     r->algorithm = t->algorithm;
+    if (0 == r->bytes) { /* a latency only */
+        r->algbw = r->busbw = r->ideal = r->efficiency = NAN;
+    }
 }
 
 /* Checks and times one size; rank 0 has the result. Returns 0, or -1 everywhere without memory. */
@@ -167,7 +170,8 @@ static int run_sizes(struct bench *b, const struct collective *c, const struct b
     for (;; bytes *= 2) {
         struct shape shape = shape_of(b, c, bytes);
         struct result result;
-        if (shape.total != previous) { /* small sizes may all be one element per rank */
+        /* small sizes may all be one element per rank; a barrier has one size */
+        if (bytes == b->s.options.min_bytes || shape.total != previous) {
             if (0 != run_size(b, c, &shape, buffers, &result)) {
                 return -1;
             }

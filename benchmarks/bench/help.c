@@ -23,7 +23,7 @@ static const char options[] =
     "  -i ITERS      timed calls per size (1000 to 64k bytes, 100 to 4M, 20 above); a\n"
     "                barrier of messages precedes each, untimed\n"
     "  -x WARMUP     untimed calls before them (a tenth of ITERS)\n"
-    "  --in-place    MPI_IN_PLACE; bcast is so anyway; neighbor_..., sendrecv have none\n"
+    "  --in-place    MPI_IN_PLACE; bcast is so anyway; barrier, neighbor_..., sendrecv have none\n"
     "  --nonblocking MPI_I... and MPI_Waitall      --persistent  ..._init, then start and wait\n"
     "  -c            check every element, before and after the timed calls\n"
     "  -B GB/s       bandwidth of a rank inside its node (default: measured)\n"

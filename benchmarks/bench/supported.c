@@ -43,8 +43,8 @@ static int lacks(const struct options *o, const struct collective *c, int ranks,
     }
     if (lacks_in_place(o, c)) {
         snprintf(error, CLI_ERROR_CHARS,
-                 "--in-place: '%s' has no such form; allowed: every collective but those of "
-                 "neighbors, and not sendrecv",
+                 "--in-place: '%s' has no such form; allowed: every collective but barrier "
+                 "and those of neighbors, and not sendrecv",
                  c->name);
         return -1;
     }

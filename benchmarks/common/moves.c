@@ -36,6 +36,7 @@ const struct moves moves_bcast = {MOVES_FROM_ROOT | MOVES_IN_PLACE | MOVES_ONE_B
 const struct moves moves_scan = {REDUCED_IN_PLACE, FROM_UP_TO_MINE, WHOLE};
 const struct moves moves_exscan = {REDUCED_IN_PLACE, FROM_BEFORE_MINE, WHOLE};
 const struct moves moves_sendrecv = {0, FROM_LEFT, WHOLE};
+const struct moves moves_barrier = {MOVES_NOTHING, FROM_ALL, WHOLE};
 
 /*
  * Rank 0 of an exscan has no output. It has a receive buffer, which is not checked: Open MPI 5.0's
@@ -88,6 +89,9 @@ struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element
     bool is_root = rank == root;
     struct shape s = {moves, ranks, rank, root, element, 0, 0, 0, 0, false, 0};
 
+    if (flags & MOVES_NOTHING) {
+        return s;
+    }
     s.block = block > 0 ? block : 1;
     s.total = s.block * blocks;
     s.in_count = flags & MOVES_IN_BLOCK ? s.block : s.total;

@@ -23,7 +23,8 @@ enum {
     MOVES_TO_ROOT = 32,     /* only the root has an output */
     MOVES_IN_PLACE = 64,    /* has an MPI_IN_PLACE form; with a root: at the root only */
     MOVES_ONE_BUFFER = 128, /* is always in place, without MPI_IN_PLACE */
-    MOVES_NO_RECEIVE = 256  /* MPI_IN_PLACE stands for the receive buffer, not the send buffer */
+    MOVES_NO_RECEIVE = 256, /* MPI_IN_PLACE stands for the receive buffer, not the send buffer */
+    MOVES_NOTHING = 512     /* has no buffers: S is 0 */
 };
 
 /* Whose inputs an output has. */
@@ -72,7 +73,10 @@ struct buffers {
     char *bounce; /* as long, for memory.view */
 };
 
-/* The shape whose S is at most bytes, but at least one element (per rank where divided). */
+/*
+ * The shape whose S is at most bytes, but at least one element (per rank where divided); 0 of what
+ * moves nothing.
+ */
 struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element, int ranks,
                          int rank, int root, bool in_place);
 
@@ -102,6 +106,6 @@ void moves_corrupt(const struct buffers *buffers, const struct shape *shape);
 
 extern const struct moves moves_allreduce, moves_allgather, moves_reduce_scatter, moves_bcast,
     moves_reduce, moves_gather, moves_scatter, moves_alltoall, moves_scan, moves_exscan,
-    moves_sendrecv;
+    moves_sendrecv, moves_barrier;
 
 #endif

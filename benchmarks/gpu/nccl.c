@@ -241,6 +241,7 @@ static result_t put(const struct nccl *nccl, const struct nccl_call *call, comm_
     case GR_COLL_REDUCE:
         return f->ncclReduce(send, recv, n, type, op, s->root, comm, stream);
     case GR_COLL_ALLTOALL: /* NCCL has it from 2.28 on, gpuring_gpu does not ask for it */
+    case GR_COLL_BARRIER:
     case GR_NCOLLS:
         break;
     }

@@ -29,6 +29,7 @@ struct options {
     struct gr_torus torus; /* ndims 0: not given */
     unsigned mesh;         /* bit d: dimension d is a line */
     enum show show;
+    bool nodes; /* dimension 0 of the torus is inside nodes */
     bool list;
 };
 
@@ -39,11 +40,12 @@ static const char usage[] =
     "Print the schedule of a collective: every step of every rank.\n\n"
     "  -n RANKS      number of ranks, 1 to 1024\n"
     "  -r ROOT       root rank (default 0)\n"
-    "  -c CHUNKS     chunks in the pipeline, 1 to 1024 (default 4; flat: 1)\n"
+    "  -c CHUNKS     chunks in the pipeline, 1 to 1024 (default 4; flat, barrier: 1)\n"
     "  --rank R      only rank R, step by step (the default for all ranks when there are more than "
     "8)\n"
     "  --torus DIMS  extents of the torus that the ranks form, as 4x4x2; -n may be left out then\n"
     "  --mesh LIST   dimensions that are lines, as 0,2\n"
+    "  --nodes       dimension 0 of --torus is inside nodes (barrier)\n"
     "  --channel C   which of the ways through the torus (default 0)\n"
     "  --order LIST  ranks in the order of their positions, \"reverse\" or \"2,0,1,...\"\n"
     "  --ticks       grid of ticks and ranks in shorthand\n"
@@ -89,6 +91,7 @@ static const struct cli_option rows[] = {
     {0, "torus", CLI_TAKE, .take = take_torus,
      .allowed = "1 to 4 extents with a product of at most 1024, as in 4x4x2"},
     {0, "mesh", CLI_BITS, AT(mesh), .most = GR_MAX_DIMS - 1},
+    {0, "nodes", CLI_FLAG, AT(nodes)},
     {0, "channel", CLI_INT, AT(channel), .most = 2 * GR_MAX_DIMS - 1},
     {0, "ticks", CLI_SET, AT(show), .least = SHOW_TICKS},
     {0, "dot", CLI_SET, AT(show), .least = SHOW_DOT},
@@ -119,6 +122,10 @@ static void parse_options(struct options *o, int argc, char **argv)
         errx(EXIT_USAGE, "--mesh must name dimensions of --torus, from 0 on, as in 0,2");
     }
     o->torus.mesh = o->mesh;
+    if (o->nodes && o->torus.ndims < 2) {
+        errx(EXIT_USAGE, "--nodes: give --torus as ranks of a node x nodes, as in 4x3");
+    }
+    o->torus.nested = o->nodes;
     o->ranks = o->ranks < 0 && o->torus.ndims > 0 ? gr_torus_size(&o->torus) : o->ranks;
     o->coll = cli_word_or_exit("COLLECTIVE", argv[optind], colls);
     o->algo = cli_word_or_exit("ALGORITHM", argv[optind + 1], algos);
@@ -257,7 +264,8 @@ static void fill_table(struct table *t, const struct options *o)
         }
     }
     s.order = gr_algo_is_torus(o->algo) ? NULL : t->order;
-    s.nchunks = o->chunks >= 0 ? (uint32_t) o->chunks : gr_algo_is_flat(o->algo) ? 1 : 4;
+    s.nchunks = gr_algo_is_flat(o->algo) || GR_COLL_BARRIER == o->coll ? 1 : 4;
+    s.nchunks = o->chunks >= 0 ? (uint32_t) o->chunks : s.nchunks;
     t->parts = GR_PIPE == t->layout ? s.nchunks : (uint32_t) t->p;
     for (s.pos = 0; s.pos < t->p; s.pos++) {
         if (0 != gr_sched_check(&s)) {

@@ -282,6 +282,8 @@ static void print_title(const struct table *t)
            1 == t->p ? "" : "s");
     if (GR_BLOCKS == t->layout) {
         printf("; vector S in %d block%s, c0 is rank 0's\n", t->p, 1 == t->p ? "" : "s");
+    } else if (GR_COLL_BARRIER == t->coll) {
+        printf("; S is a token\n");
     } else {
         printf(", root %d; vector S in %u chunk%s\n", t->root, t->parts, 1 == t->parts ? "" : "s");
     }

@@ -25,6 +25,7 @@ const struct gr_call_row gr_calls[GR_NCALLS] = {
     [GR_CALL_REDUCE] = {"reduce", GR_COLL_REDUCE, SEND(GR_PARTS_ONE),
                         RECEIVE(GR_PARTS_ONE, GR_HELD_BY_ROOT), .has_root = true, .reduces = true,
                         .elementwise = true},
+    [GR_CALL_BARRIER] = {"barrier", GR_COLL_BARRIER},
     [GR_CALL_GATHER] = {"gather", 0, SEND(GR_PARTS_ONE), RECEIVE(GR_PARTS_EACH, GR_HELD_BY_ROOT),
                         .has_root = true},
     [GR_CALL_GATHERV] = {"gatherv", 0, SEND(GR_PARTS_ONE), RECEIVE(GR_PARTS_V, GR_HELD_BY_ROOT),

@@ -17,6 +17,7 @@ enum gr_call_id {
     GR_CALL_BCAST,
     GR_CALL_REDUCE,
     GR_CALL_ALLTOALL,
+    GR_CALL_BARRIER, /* no buffers */
     GR_NSUPPORTED,
     /* those whose buffers it stages, where they are on devices: */
     GR_CALL_GATHER = GR_NSUPPORTED,
@@ -90,5 +91,11 @@ struct gr_call_row {
     bool elementwise;            /* any run of elements may be a call of its own */
 };
 extern const struct gr_call_row gr_calls[GR_NCALLS];
+
+/* Whether the collective has buffers; a barrier has none. */
+static inline bool gr_call_has_buffers(enum gr_call_id id)
+{
+    return GR_PARTS_NONE != gr_calls[id].receive.parts;
+}
 
 #endif

@@ -209,10 +209,15 @@ static void replace_executor(struct gr_op *op)
 /* GR_OP_START */
 static bool start(struct gr_op *op, bool here)
 {
+    enum gr_links links = op->exec->links(op);
     int rc = 0;
 
-    if (GR_LINKS_THERE != op->exec->links(op)) {
-        replace_executor(op);
+    if (GR_LINKS_THERE != links) {
+        if (GR_LINKS_NONE == links) { /* to be asked for in its turn (submit.c) */
+            connect_executor(op);
+        } else {
+            replace_executor(op);
+        }
         return true;
     }
     if (op->exec->sends_messages && !here) {

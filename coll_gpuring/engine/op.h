@@ -108,8 +108,8 @@ struct gr_op {
     struct gr_setup *setup;      /* in progress; NULL: none. Owned */
     struct gr_setup *next_setup; /* comes after it: the links of step timing. Owned */
     /*
-     * Numbers of the set-ups that may follow an agreement: [exec->on_device]. Reserved before it,
-     * so that all ranks count alike.
+     * Numbers of the set-ups that the op may ask for in its turn: [exec->on_device]. Reserved at
+     * the call, so that all ranks count alike.
      */
     uint32_t setup_number[2];
 

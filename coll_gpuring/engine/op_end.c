@@ -46,7 +46,7 @@ void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy)
     double us = 0 != op->start ? 1e6 * (gr_runtime_now() - op->start) : 0;
 
     mca_coll_gpuring_stats_call(op->id, op->choice.way, op->exec->on_device, op->queue->team->p,
-                                op->data.bytes, us);
+                                gr_call_has_buffers(op->id) ? op->data.bytes : 0, us);
     if (zero_copy) {
         mca_coll_gpuring_stats_zero_copy(op->id);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executor: small messages through boards. An op without agreement posts as soon as it is queued
- * (op_queue.c), and poll only takes what the other ranks have posted. An op with an agreement posts
- * when its turn has come: until then its executor is not known.
+ * Executor: small messages through boards. Where no rank has a GPU, an op posts as soon as it is
+ * queued (op_queue.c), and poll only takes what the other ranks have posted. Else an op posts when
+ * its turn has come: until then the executors of the ops before it are not known, and so not
+ * whether they post. A persistent request has boards of its own.
  */
 #include "engine/run_mailbox.h"
 
@@ -19,6 +20,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Whether the op posts when its turn has come, instead of when it is queued. */
+static bool posts_in_turn(const struct gr_op *op)
+{
+    return gr_op_has_agreement(op) || (op->comm->gpu && !op->persistent);
+}
 
 static int mailbox_prepare(struct gr_op *op)
 {
@@ -39,7 +46,7 @@ static int mailbox_prepare(struct gr_op *op)
     call->counts = r->counts;
     call->displs = r->displs;
     call->reducer = data->reducer;
-    if (!gr_op_has_agreement(op)) {
+    if (!posts_in_turn(op)) {
         op->early = (struct gr_early_post) {.call = call, .way = GR_WAY_MAILBOX};
     }
     return 0;
@@ -47,7 +54,7 @@ static int mailbox_prepare(struct gr_op *op)
 
 static int mailbox_start(struct gr_op *op)
 {
-    if (gr_op_has_agreement(op)) {
+    if (posts_in_turn(op)) {
         gr_mailbox_begin(&op->queue->team->mailbox.box, &op->run.mailbox);
     }
     return 0;
@@ -58,7 +65,7 @@ static int mailbox_poll(struct gr_op *op, uint64_t *moved)
     struct gr_mailbox *box = &op->queue->team->mailbox.box;
     struct gr_mailbox_call *call = &op->run.mailbox;
 
-    if (gr_op_has_agreement(op) && box->posted == call->epoch - 1 && !gr_mailbox_post(box, call)) {
+    if (posts_in_turn(op) && box->posted == call->epoch - 1 && !gr_mailbox_post(box, call)) {
         return GR_AGAIN;
     }
     return gr_mailbox_is_posted(box, call) && gr_mailbox_take(box, call, moved) ? GR_DONE

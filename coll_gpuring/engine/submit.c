@@ -44,7 +44,7 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
 
     op->data.spec.torus = comm->torus;
     op->seq = ++queue->seq;
-    if (comm->gpu) {
+    if (comm->gpu && gr_call_has_buffers(op->id)) {
         mca_coll_gpuring_agreement_record(op, &comm->params, device);
         if (op->persistent) {
             rc = mca_coll_gpuring_agreement_exchange(op, gr_setup_number(queue));
@@ -69,6 +69,24 @@ static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op,
 }
 
 /*
+ * Whether the op asks for its executor's links in its turn only (op.c). Which links the ops before
+ * it need is not known here where these begin with an agreement.
+ */
+static bool asks_in_turn(const struct gr_op *op)
+{
+    return !gr_op_has_agreement(op) && op->comm->gpu && !op->persistent;
+}
+
+/* State of the links that the op needs first; what it asks for in its turn counts as there. */
+static enum gr_links first_links(const struct gr_op_queue *queue, const struct gr_op *op)
+{
+    if (gr_op_has_agreement(op)) {
+        return gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0);
+    }
+    return asks_in_turn(op) ? GR_LINKS_THERE : op->exec->links(op);
+}
+
+/*
  * Create the set-ups of those links that the op is the first to need. from: the queue whose calls
  * number them. queue: whose links they are. 0, or GR_ERR_...
  */
@@ -78,9 +96,10 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
     enum gr_links links;
 
     op->queue = queue;
-    links = gr_op_has_agreement(op)
-                ? gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0)
-                : op->exec->links(op);
+    links = first_links(queue, op);
+    if (asks_in_turn(op)) {
+        op->setup_number[0] = gr_setup_number(from);
+    }
     if (GR_LINKS_NONE == links) {
         op->setup = first_setup(queue, op, gr_setup_number(from));
         if (NULL == op->setup) {

@@ -219,6 +219,18 @@ static int take_bcast(struct gr_mailbox *box, struct gr_mailbox_call *call, uint
     return 1;
 }
 
+/* Whether all ranks have posted: then all have entered. */
+static int take_tokens(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+{
+    for (; call->next < box->p; call->next++) {
+        if (NULL == posted_by(box, call, call->next)) {
+            return 0;
+        }
+        ++*moved;
+    }
+    return 1;
+}
+
 static int take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
     switch (call->coll) {
@@ -231,6 +243,8 @@ static int take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *
                               moved);
     case GR_COLL_BCAST:
         return take_bcast(box, call, moved);
+    case GR_COLL_BARRIER:
+        return take_tokens(box, call, moved);
     default:
         return box->rank != call->root || take_reduction(box, call, 0, call->count, moved);
     }

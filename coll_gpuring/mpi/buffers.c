@@ -6,6 +6,7 @@
  *      reductions   elements of the predefined type, by extent; these types have lower bound 0
  *      others       bytes of the signature, packed where the type has gaps
  *      alltoall     also where it is in place: the input is a copy
+ *      barrier      a token of one byte, which the op has
  */
 #include "mpi/buffers.h"
 
@@ -76,6 +77,10 @@ int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op)
     memset(data, 0, sizeof(*data));
     r->coll = row->coll;
     r->root = call->root;
+    if (!gr_call_has_buffers(call->id)) {
+        r->elem_bytes = r->total = data->bytes = data->post_bytes = sizeof(op->token);
+        return OMPI_SUCCESS;
+    }
     r->elem_bytes = row->reduces ? (size_t) mca_coll_gpuring_type_extent(call->rtype) : 1;
     unit = row->reduces ? 1 : mca_coll_gpuring_type_size(call->rtype);
     if (NULL != call->rcounts) {
@@ -260,6 +265,17 @@ static int begin_alltoall(struct gr_mpi_op *op)
                 : OMPI_SUCCESS;
 }
 
+/* The token is the set of ranks that have entered (sched/dissemination.c), as a single bit. */
+static int begin_barrier(struct gr_mpi_op *op)
+{
+    struct gr_data *data = &op->base.data;
+
+    op->token = 1;
+    data->in = data->out = &op->token;
+    data->reducer.fused = gr_reduce_find(GR_TYPE_U8, GR_OP_BOR);
+    return OMPI_SUCCESS;
+}
+
 /* Scratch for GR_TMP of the algorithm's schedule. */
 static int find_tmp(struct gr_mpi_op *op)
 {
@@ -295,6 +311,8 @@ int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op)
         return begin_bcast(op);
     case GR_CALL_ALLTOALL:
         return begin_alltoall(op);
+    case GR_CALL_BARRIER:
+        return begin_barrier(op);
     default:
         return begin_allgather(op);
     }

@@ -35,6 +35,8 @@ struct gr_form {
     GR_FORMS_OF(X, bcast)                \
     GR_FORMS_OF(X, reduce)               \
     GR_FORMS_OF(X, alltoall)
+/* without buffers, so only where collectives in host memory are taken */
+#define GR_FOR_EACH_UNBUFFERED(X) GR_FORMS_OF(X, barrier)
 #define GR_FOR_EACH_STAGED(X)           \
     GR_FORMS_OF(X, gather)              \
     GR_FORMS_OF(X, gatherv)             \
@@ -50,7 +52,8 @@ struct gr_form {
     GR_FORMS_OF(X, neighbor_alltoallv)  \
     GR_FORMS_OF(X, neighbor_alltoallw)  \
     X(reduce_local)
-#define GR_FOR_EACH_FUNCTION(X) GR_FOR_EACH_SUPPORTED(X) GR_FOR_EACH_STAGED(X)
+#define GR_FOR_EACH_FUNCTION(X) \
+    GR_FOR_EACH_SUPPORTED(X) GR_FOR_EACH_UNBUFFERED(X) GR_FOR_EACH_STAGED(X)
 
 /* The arguments of one call; fields that a collective does not have are zero. */
 struct gr_call {

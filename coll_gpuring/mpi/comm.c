@@ -88,8 +88,14 @@ int mca_coll_gpuring_decide_first(mca_coll_gpuring_module_t *module,
 
 int mca_coll_gpuring_refusal(const mca_coll_gpuring_module_t *module, const struct gr_call *call)
 {
-    if (module->refused >= 0 || !gr_calls[call->id].reduces) {
+    if (module->refused >= 0) {
         return module->refused;
+    }
+    if (!gr_call_has_buffers(call->id) && 0 == module->comm.params.value[GR_PARAM_HOST]) {
+        return GR_FALLBACK_HOST; /* here it is 1, on another rank 0 */
+    }
+    if (!gr_calls[call->id].reduces) {
+        return -1;
     }
     /*
      * MPI's own operations are for predefined types only, so neither gaps nor bounds can differ,

@@ -75,7 +75,7 @@ static void set_call(struct gr_mpi_op *op, const struct gr_call *call)
     base->root = call->root;
     base->buffers[0] = MPI_IN_PLACE == call->sbuf ? NULL : call->sbuf;
     base->buffers[1] = call->rbuf;
-    if (base->comm->gpu) {
+    if (base->comm->gpu && gr_call_has_buffers(call->id)) {
         base->kernel = kernel_of(call);
         base->output = base->comm->params.value[GR_PARAM_ZERO_COPY] >= 0 &&
                                mca_coll_gpuring_is_gapless(call->rtype)
@@ -100,13 +100,14 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
     mca_coll_gpuring_op_reset(&op->base, &module->comm, op->base.persistent ? NULL : queue);
     set_call(op, call);
     rc = mca_coll_gpuring_buffers_size(op);
-    if (OMPI_SUCCESS == rc && !module->comm.gpu && !gr_is_known_host(module, call)) {
+    if (OMPI_SUCCESS == rc && !module->comm.gpu && gr_call_has_buffers(call->id) &&
+        !gr_is_known_host(module, call)) {
         rc = mca_coll_gpuring_gpu_late(module, call);
     }
     if (OMPI_SUCCESS != rc || 0 == op->base.data.bytes) {
         return rc;
     }
-    if (module->comm.gpu) {
+    if (module->comm.gpu && gr_call_has_buffers(call->id)) {
         rc = mca_coll_gpuring_classify_buffers(call, &device);
         if (OMPI_SUCCESS != rc) {
             return rc;

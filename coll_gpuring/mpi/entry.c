@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The entry points: all collectives that have buffers, each blocking, nonblocking and persistent.
+ * The entry points: all collectives, each blocking, nonblocking and persistent.
  * They only gather their arguments; what happens to them is the business of
  * mca_coll_gpuring_dispatch().
  */
@@ -13,24 +13,25 @@
 #define LIST(...) __VA_ARGS__
 
 /*
- * The three entry points of a collective: its own parameters, and what they are in struct gr_call.
+ * The three entry points of a collective: its own parameters, each with a comma behind it, and what
+ * they are in struct gr_call.
  */
-#define ENTRIES(name, ID, parameters, ...)                                                    \
-    static int enter_##name(parameters, struct ompi_communicator_t *comm,                     \
+#define ENTRIES_WITH(name, ID, parameters, ...)                                               \
+    static int enter_##name(parameters struct ompi_communicator_t *comm,                      \
                             mca_coll_base_module_t *module)                                   \
     {                                                                                         \
         struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                          \
         struct gr_form form = {.kind = GR_BLOCKING};                                          \
         return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form); \
     }                                                                                         \
-    static int enter_i##name(parameters, struct ompi_communicator_t *comm,                    \
+    static int enter_i##name(parameters struct ompi_communicator_t *comm,                     \
                              ompi_request_t **request, mca_coll_base_module_t *module)        \
     {                                                                                         \
         struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                          \
         struct gr_form form = {.kind = GR_NONBLOCKING, .request = request};                   \
         return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form); \
     }                                                                                         \
-    static int enter_##name##_init(parameters, struct ompi_communicator_t *comm,              \
+    static int enter_##name##_init(parameters struct ompi_communicator_t *comm,               \
                                    struct ompi_info_t *info, ompi_request_t **request,        \
                                    mca_coll_base_module_t *module)                            \
     {                                                                                         \
@@ -38,6 +39,9 @@
         struct gr_form form = {.kind = GR_PERSISTENT, .info = info, .request = request};      \
         return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form); \
     }
+
+/* With at least one parameter besides the communicator. */
+#define ENTRIES(name, ID, parameters, ...) ENTRIES_WITH(name, ID, LIST(parameters, ), __VA_ARGS__)
 
 /* Parameters that several have in common, and what they are in the call. */
 #define BLOCKS_IN const void *sbuf, gr_count_t scount, struct ompi_datatype_t *stype
@@ -94,6 +98,7 @@ ENTRIES(alltoallw, GR_CALL_ALLTOALLW,
              gr_counts_t displs, struct ompi_datatype_t *const *rtypes),
         .sbuf = sbuf, .scounts = scounts, .sdispls = sdispls, .stypes = stypes, .rbuf = rbuf,
         .rcounts = rcounts, .displs = displs, .rtypes = rtypes)
+ENTRIES_WITH(barrier, GR_CALL_BARRIER, , )
 ENTRIES(scan, GR_CALL_SCAN, LIST(REDUCED), OF_REDUCED)
 ENTRIES(exscan, GR_CALL_EXSCAN, LIST(REDUCED), OF_REDUCED)
 ENTRIES(neighbor_allgather, GR_CALL_NEIGHBOR_ALLGATHER, LIST(BLOCKS_IN, BLOCKS_OUT), OF_BLOCKS_IN,
@@ -118,10 +123,13 @@ static int enter_reduce_local(REDUCED, mca_coll_base_module_t *module)
     return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form);
 }
 
-void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool staged)
+void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool host, bool staged)
 {
 #define INSTALL(name) module->super.coll_##name = enter_##name;
     GR_FOR_EACH_SUPPORTED(INSTALL)
+    if (host) {
+        GR_FOR_EACH_UNBUFFERED(INSTALL)
+    }
     if (staged) {
         GR_FOR_EACH_STAGED(INSTALL)
     }

@@ -9,8 +9,11 @@
 
 BEGIN_C_DECLS
 
-/* Set the entry points of a module; staged: of all collectives. */
-void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool staged);
+/*
+ * Set the entry points of a module. host: also of collectives without buffers. staged: also of
+ * those that gpuring only stages.
+ */
+void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool host, bool staged);
 
 END_C_DECLS
 

@@ -79,7 +79,10 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
     }
     module->super.coll_module_enable = module_enable;
     module->super.coll_module_disable = module_disable;
-    mca_coll_gpuring_calls_install(module, gpu);
+    mca_coll_gpuring_calls_install(module,
+                                   0 != c->params.value[GR_PARAM_HOST] &&
+                                       ompi_comm_size(comm) > 1 && !OMPI_COMM_IS_INTER(comm),
+                                   gpu);
     *priority = c->priority;
     return &module->super;
 }

@@ -39,6 +39,8 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      NULL, "Reduce"},
     {"algorithm_alltoall", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLTOALL, 0, 0, 0,
      NULL, "Alltoall"},
+    {"algorithm_barrier", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_BARRIER, 0, 0, 0,
+     NULL, "Barrier"},
     {"channels", TUNER, GR_KIND_INT, GR_PARAM_CHANNELS, 1, 1, GR_MAX_CHANNELS, NULL,
      "Most channels of a call, 1..16 (default 1). Each channel has its own links; large messages "
      "use more channels"},

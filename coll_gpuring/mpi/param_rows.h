@@ -27,7 +27,7 @@ struct gr_param_row {
     const char *help;  /* GR_KIND_ALGORITHM: of what; the names are those of the registry */
 };
 
-#define GR_PARAM_ROWS 41
+#define GR_PARAM_ROWS 42
 
 extern const struct gr_param_row mca_coll_gpuring_param_rows[GR_PARAM_ROWS];
 

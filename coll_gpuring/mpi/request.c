@@ -62,7 +62,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             continue; /* nothing to do: it stays complete */
         }
         one = OMPI_SUCCESS;
-        if (request->queue->comm->gpu) {
+        if (request->queue->comm->gpu && gr_call_has_buffers(request->op.call.id)) {
             one = mca_coll_gpuring_classify_buffers(&request->op.call, &device);
             mca_coll_gpuring_op_mark(&request->op, request->queue);
         }
@@ -183,7 +183,9 @@ void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request,
     if (NULL != request->types[0]) {
         OBJ_RETAIN(request->types[0]);
     }
-    OBJ_RETAIN(request->types[1]);
+    if (NULL != request->types[1]) {
+        OBJ_RETAIN(request->types[1]);
+    }
 }
 
 void mca_coll_gpuring_requests_close(void)

@@ -8,17 +8,20 @@
 #include "mpi/call.h"
 #include "mpi/module.h"
 
-/* Call the saved function of the form with the collective's own arguments. */
-#define SAVED(name, ...)                                                                         \
-    switch (form->kind) {                                                                        \
-    case GR_BLOCKING:                                                                            \
-        return m->saved_##name(__VA_ARGS__, c->comm, m->saved_##name##_module);                  \
-    case GR_NONBLOCKING:                                                                         \
-        return m->saved_i##name(__VA_ARGS__, c->comm, form->request, m->saved_i##name##_module); \
-    default:                                                                                     \
-        return m->saved_##name##_init(__VA_ARGS__, c->comm, form->info, form->request,           \
-                                      m->saved_##name##_init_module);                            \
+#define LIST(...) __VA_ARGS__
+
+/* Call the saved function of the form with the collective's own arguments, each with a comma. */
+#define SAVED_WITH(name, arguments)                                                           \
+    switch (form->kind) {                                                                     \
+    case GR_BLOCKING:                                                                         \
+        return m->saved_##name(arguments c->comm, m->saved_##name##_module);                  \
+    case GR_NONBLOCKING:                                                                      \
+        return m->saved_i##name(arguments c->comm, form->request, m->saved_i##name##_module); \
+    default:                                                                                  \
+        return m->saved_##name##_init(arguments c->comm, form->info, form->request,           \
+                                      m->saved_##name##_init_module);                         \
     }
+#define SAVED(name, ...) SAVED_WITH(name, LIST(__VA_ARGS__, ))
 
 int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_call *c,
                                 const struct gr_form *form)
@@ -57,6 +60,8 @@ int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_ca
     case GR_CALL_ALLTOALLW:
         SAVED(alltoallw, c->sbuf, c->scounts, c->sdispls, c->stypes, c->rbuf, c->rcounts, c->displs,
               c->rtypes)
+    case GR_CALL_BARRIER:
+        SAVED_WITH(barrier, )
     case GR_CALL_SCAN:
         SAVED(scan, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
     case GR_CALL_EXSCAN:

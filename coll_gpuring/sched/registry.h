@@ -34,7 +34,8 @@
     X(TWO_LEVEL, two_level, PRECOMPUTED) \
     X(NODE_TREE, node_tree, PRECOMPUTED) \
     X(DOUBLING, doubling, PRECOMPUTED)   \
-    X(PAT, pat, PRECOMPUTED)
+    X(PAT, pat, PRECOMPUTED)             \
+    X(DISSEMINATION, dissemination, PRECOMPUTED)
 
 #endif
 

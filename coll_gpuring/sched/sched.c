@@ -9,8 +9,8 @@ enum how { COMPUTED, PRECOMPUTED };
 static const unsigned char hows[GR_NALGOS] = {GR_ALGORITHMS(GR_HOW)};
 
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};
-static const char *const coll_names[GR_NCOLLS] = {"allreduce", "allgather", "reduce_scatter",
-                                                  "bcast",     "reduce",    "alltoall"};
+static const char *const coll_names[GR_NCOLLS] = {
+    "allreduce", "allgather", "reduce_scatter", "bcast", "reduce", "alltoall", "barrier"};
 
 const char *gr_coll_name(enum gr_coll coll)
 {

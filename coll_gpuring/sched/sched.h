@@ -26,6 +26,7 @@ enum gr_coll {
     GR_COLL_BCAST,
     GR_COLL_REDUCE,
     GR_COLL_ALLTOALL,
+    GR_COLL_BARRIER, /* a vector of one element, a token, whose value nobody reads */
     GR_NCOLLS
 };
 

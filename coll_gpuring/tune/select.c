@@ -86,7 +86,8 @@ double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enu
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     int rooted = GR_COLL_BCAST == q->coll || GR_COLL_REDUCE == q->coll;
-    double boards = GR_COLL_BCAST == q->coll ? 1 : q->p - 1;
+    /* of a barrier, that of the rank that comes last: the others' have been read by then */
+    double boards = GR_COLL_BCAST == q->coll || GR_COLL_BARRIER == q->coll ? 1 : q->p - 1;
     double out =
         GR_COLL_REDUCE_SCATTER == q->coll ? (double) q->post_bytes / q->p : (double) q->post_bytes;
 

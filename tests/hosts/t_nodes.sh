@@ -23,6 +23,13 @@ for layout in $layouts; do
     nodes $layout $np -- persistent $(depth 0 1)
     tap_check "$layout: persistent, each of the eight" eight_taken
 done
+barriers() { good_through_gpuring && seen '^count coll_gpuring_algorithm_dissemination [1-9]'; }
+for layout in $(depth '2x2 3x1' '2x1 2x2 3x1 3x2 4x2'); do
+    nodes "$layout" $(np_of "$layout") -- barrier "$work/flags" $(depth 1 3)
+    tap_check "$layout: barriers hold all back" barriers
+done
+nodes 3+1 4 -- barrier "$work/flags" 1
+tap_check "3+1: barriers, each rank for itself" barriers
 nodes 3+1 4 -- hello_coll
 tap_check "3+1: gpuring does all of the eight, and no call falls back" none_falls_back
 

@@ -25,6 +25,8 @@ forms() { # LAYOUT
 }
 
 forms 2x2
+nodes 2x2 4 $pml -- barrier "$work/flags" 1
+tap_check "2x2: barriers" good_over_pml
 nodes 3+1 4 $pml -- wildcards
 tap_check "3+1: beside receives and probes for any message" good_over_pml
 # what a build without UCX consists of

@@ -193,6 +193,24 @@ steps per rank: 2 to 6; messages: 6; ticks: 5
 sent per rank: 1 S to 2 S; received per rank: 1 S to 2 S
 EOF
 
+golden "a barrier of 3 nodes of 2 ranks, in shorthand" barrier dissemination --torus 2x3 --nodes --ticks <<'EOF'
+dissemination barrier, 6 ranks; S is a token
+a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing
+
+tick  rank 0     rank 1     rank 2     rank 3     rank 4     rank 5
+   0  .          c0>0       .          c0>2       .          c0>4
+   1  1>+c0!     .          3>+c0!     .          5>+c0!     .
+      c0>2                  c0>4                  c0>0
+   2  4>+c0!     .          0>+c0!     .          2>+c0!     .
+      c0>4                  c0>0                  c0>2
+   3  2>+c0!     .          4>+c0!     .          0>+c0!     .
+      c0'>1                 c0'>3                 c0'>5
+   4  .          0>c0'!     .          2>c0'!     .          4>c0'!
+
+steps per rank: 2 to 6; messages: 12; ticks: 5
+sent per rank: 1 S to 3 S; received per rank: 1 S to 3 S
+EOF
+
 golden "what a rank exchanges along a line" alltoall ordered --torus 3 --mesh 0 --rank 1 <<'EOF'
 ordered alltoall, 3 ranks; vector S in 3 blocks, c0 is rank 0's
 
@@ -239,6 +257,7 @@ refused "--torus: '2x' is not valid; allowed: 1 to 4 extents" allreduce bucket -
 refused "--mesh must name dimensions" allreduce bucket --torus 2x2 --mesh 2
 refused "--channel: '8' is not valid" allreduce bucket --torus 2x2 --channel 8
 refused "along a torus --channel gives other orders" allreduce bucket --torus 2x2 --order reverse
+refused "--nodes: give --torus" barrier dissemination -n 4 --nodes
 refused "--colour: is not an option" bcast tree -n 3 --colour
 refused "needs a value" bcast tree -n
 

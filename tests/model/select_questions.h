@@ -192,6 +192,8 @@ static inline int may_choose(const struct gr_costs *costs, const struct gr_selec
     case GR_ALGO_BUCKET:
     case GR_ALGO_MST:
         return q->torus.nested > 0;
+    case GR_ALGO_DISSEMINATION: /* the only one of a barrier */
+        return 1;
     default:
         return !gr_algo_is_torus(algo);
     }

@@ -350,7 +350,8 @@ static int sums_in_output(const struct sym_case *c)
 {
     if (gr_algo_is_torus(c->algo)) {
         return GR_ALGO_NODE_TREE != c->algo &&
-               (GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll);
+               (GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll ||
+                GR_COLL_BARRIER == c->coll);
     }
     return GR_ALGO_FLAT == c->algo || (GR_ALGO_TWOSHOT == c->algo && c->p > GR_FAN + 1);
 }

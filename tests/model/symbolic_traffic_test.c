@@ -156,9 +156,20 @@ static size_t doubled(const struct sym_case *c)
            (GR_COLL_REDUCE_SCATTER == c->coll ? (p - places) * vector(c) / p : 0);
 }
 
+/* The same of a dissemination: each rank sends its token in each round. */
+static size_t disseminated(const struct sym_case *c)
+{
+    size_t p = (size_t) c->p, rounds = 0;
+
+    while ((size_t) 1 << rounds < p) {
+        rounds++;
+    }
+    return rounds * p * vector(c);
+}
+
 /*
  * All ranks together: (N-1)S per half, whatever the algorithm; but in one shot everything goes to
- * everybody, and what doubles goes whole.
+ * everybody, and what doubles or is disseminated goes whole.
  */
 static void test_total_traffic(void **state)
 {
@@ -179,8 +190,9 @@ static void test_total_traffic(void **state)
                 c.root = GR_PIPE == gr_algo_layout(c.algo, c.coll) ? p / 3 : 0;
                 run(&c);
                 factor = (GR_ALGO_ONESHOT == algo ? (size_t) p : halves(c.coll)) * ((size_t) p - 1);
-                assert_int_equal(traffic(),
-                                 GR_ALGO_DOUBLING == algo ? doubled(&c) : factor * vector(&c));
+                assert_int_equal(traffic(), GR_ALGO_DOUBLING == algo        ? doubled(&c)
+                                            : GR_ALGO_DISSEMINATION == algo ? disseminated(&c)
+                                                                            : factor * vector(&c));
             }
         }
     }

@@ -266,7 +266,7 @@ static int clashes(enum gr_coll coll, int root, int alike)
 static int promises_links(void)
 {
     return GR_ALGO_SWING != algo && GR_ALGO_TWO_LEVEL != algo && GR_ALGO_NODE_TREE != algo &&
-           GR_ALGO_DOUBLING != algo && GR_ALGO_PAT != algo;
+           GR_ALGO_DOUBLING != algo && GR_ALGO_PAT != algo && GR_ALGO_DISSEMINATION != algo;
 }
 
 /* ---- running ---- */
@@ -471,9 +471,10 @@ static void edits_are_found(void **state)
 
 int main(void)
 {
-    static enum gr_algo which[] = {GR_ALGO_BUCKET,    GR_ALGO_SWING,    GR_ALGO_MST,
-                                   GR_ALGO_ORDERED,   GR_ALGO_SUH_SHIN, GR_ALGO_TWO_LEVEL,
-                                   GR_ALGO_NODE_TREE, GR_ALGO_DOUBLING, GR_ALGO_PAT};
+    static enum gr_algo which[] = {GR_ALGO_BUCKET,       GR_ALGO_SWING,    GR_ALGO_MST,
+                                   GR_ALGO_ORDERED,      GR_ALGO_SUH_SHIN, GR_ALGO_TWO_LEVEL,
+                                   GR_ALGO_NODE_TREE,    GR_ALGO_DOUBLING, GR_ALGO_PAT,
+                                   GR_ALGO_DISSEMINATION};
     static const struct {
         const char *name;
         CMUnitTestFunction test;

@@ -51,7 +51,7 @@ json_of_several() {
 }
 
 json_of_all() {
-    bench 2 all -m 16:16 -i 2 -B 10 -o json && json 'len(set(x["collective"] for x in d)) == len(d) == 22'
+    bench 2 all -m 16:16 -i 2 -B 10 -o json && json 'len(set(x["collective"] for x in d)) == len(d) == 23'
 }
 
 # S and busbw / algbw, on three ranks
@@ -190,11 +190,16 @@ ok "-f" writes_file
 ok "-h" helps
 
 for np in $(depth '3' '1 2 3 4'); do
-    ok "all, float sum, $np ranks" all_right $np 22 -m 4:40k -r $((np - 1))
+    ok "all, float sum, $np ranks" all_right $np 23 -m 4:40k -r $((np - 1))
     ok "all, in place, $np ranks" all_right $np 16 --in-place -m 1k:40k -r $((np - 1))
 done
+barrier_has_one_row() {
+    bench 2 barrier -m 4:1k -i 3 -B 10 -c -o json && json '[r["bytes"] for r in d["results"]] == [0]' &&
+        json 'all(r["avg_us"] > 0 and r["busbw_GBs"] is None and r["errors"] == 0 for r in d["results"])'
+}
+ok "barrier: one row, a latency" barrier_has_one_row
 for form in --nonblocking --persistent; do
-    in_all && ok "all, $form" all_right 3 22 $form -m 1k:40k -r 1
+    in_all && ok "all, $form" all_right 3 23 $form -m 1k:40k -r 1
     ok "all, $form --in-place" all_right 3 16 $form --in-place -m 1k:40k -r 1
 done
 ok "large enough to segment" no_errors 3 all -m 1M:1M
@@ -217,7 +222,7 @@ char max
 END
 )
 
-in_all && ok "a wrong element is found" sees_corruption 22
+in_all && ok "a wrong element is found" sees_corruption 23
 ok "a wrong element is found, in place" sees_corruption 16 --in-place -r 1
 
 ok "refuses a collective, on two ranks" both_refuse "'nosuch'.*allreduce .* all" nosuch

@@ -315,9 +315,94 @@ static void a_slot_may_hold_several_pieces(void **state)
     ex_close(&w);
 }
 
+/* Whether a rank is through with a barrier by mailboxes; the first time it posts. */
+static int enter_and_look(struct gr_mailbox *box, struct gr_mailbox_call *call)
+{
+    uint64_t moved = 0;
+
+    if (!gr_mailbox_is_posted(box, call)) {
+        assert_int_equal(gr_mailbox_post(box, call), 1);
+    }
+    return gr_mailbox_take(box, call, &moved);
+}
+
+/* Each rank in turn comes last, three times, so that sets are used again. */
+static void nobody_leaves_a_barrier_before_the_last_rank_enters(void **state)
+{
+    struct ex_world w;
+    unsigned char token[4] = {0};
+    struct gr_mailbox_call calls[4];
+    int late, again, r;
+
+    (void) state;
+    open_world(&w, 4, 1, 2, 256, "");
+    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
+    for (late = 0; late < 12; late++) {
+        for (r = 0; r < 4; r++) {
+            calls[r] = (struct gr_mailbox_call) {.coll = GR_COLL_BARRIER,
+                                                 .in = &token[r],
+                                                 .out = &token[r],
+                                                 .count = 1,
+                                                 .reducer = {.elem_bytes = 1}};
+            gr_mailbox_begin(&w.ranks[r].team->mailbox.box, &calls[r]);
+        }
+        for (again = 0; again < 2; again++) {
+            for (r = 0; r < 4; r++) {
+                assert_true(r == late % 4 ||
+                            0 == enter_and_look(&w.ranks[r].team->mailbox.box, &calls[r]));
+            }
+        }
+        for (r = 0; r < 4; r++) { /* the late one first */
+            int rank = (late + r) % 4;
+
+            assert_int_equal(enter_and_look(&w.ranks[rank].team->mailbox.box, &calls[rank]), 1);
+        }
+    }
+    ex_close(&w);
+}
+
+/* The same by dissemination. */
+static void nobody_leaves_a_dissemination_before_the_last_rank_enters(void **state)
+{
+    struct ex_case c = {.coll = GR_COLL_BARRIER,
+                        .way = GR_ALGO_DISSEMINATION,
+                        .kind = EX_F32_MAX,
+                        .nchannels = 1,
+                        .count = 1,
+                        .seed = 1};
+    struct ex_world w;
+    struct runner r[5];
+    int late, turn, k, done;
+
+    (void) state;
+    open_world(&w, 5, 1, 2, 256, "");
+    assert_int_equal(ex_link(&w, GR_ALGO_DISSEMINATION, 0), 0);
+    for (late = 0; late < 5; late++) {
+        for (k = 0; k < 5; k++) {
+            runner_start(&r[k], &w, &c, k);
+        }
+        for (turn = 0; turn < 20; turn++) {
+            k = turn % 5;
+            assert_true(k == late || GR_AGAIN == gr_stepper_run(&r[k].stepper, &r[k].moved));
+        }
+        for (turn = done = 0; turn < 20 && done < 5; turn++) {
+            k = (late + turn) % 5;
+            done +=
+                r[k].stepper.running > 0 && GR_DONE == gr_stepper_run(&r[k].stepper, &r[k].moved);
+        }
+        assert_int_equal(done, 5);
+        for (k = 0; k < 5; k++) {
+            ex_buffers_free(&r[k].buffers);
+        }
+    }
+    ex_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_leaves_a_barrier_before_the_last_rank_enters),
+        cmocka_unit_test(nobody_leaves_a_dissemination_before_the_last_rank_enters),
         cmocka_unit_test(a_waiting_rank_names_who_is_missing),
         cmocka_unit_test(an_error_of_the_executor_comes_out_as_it_is),
         cmocka_unit_test(a_sender_is_through_when_all_was_read),
