@@ -270,19 +270,22 @@ static void other_links_are_not_looked_at(void **state)
 {
     uint32_t word = 7;
     struct gr_step to_far = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1},
-                   to_near = to_far;
+                   to_near = to_far, to_both = to_far;
     struct gr_move mv = {.step = &to_far, .count = 1, .last = 1};
     struct gr_host_op op = {.p = P, .nchannels = 1, .reducer = {.elem_bytes = sizeof(word)}};
     struct gr_host_connection in, out;
-    struct gr_link network, *other;
+    struct gr_link network, near, *other;
     struct side s;
     int ranks[2 * GR_FAN];
 
     (void) state;
-    to_near.to[0] = NEAR;
+    to_near.to[0] = to_both.to[0] = NEAR;
+    to_both.to[1] = FAR;
+    to_both.nto = 2;
     make_links(&s, &op, &in, &out);
     network = other_end(out);
     op.space[GR_IN] = (unsigned char *) &word;
+    gr_link_attach(&near, op.out[NEAR].shared, op.out[NEAR].mine, NSLOTS, SLOT);
     other = &op.out[0]; /* a link that is not there: to look at it ends the test */
     other->mine = 1;
     other->valid_bytes = &word;
@@ -301,6 +304,16 @@ static void other_links_are_not_looked_at(void **state)
     gr_host_backend.commit(&op, 0, &to_near);
     assert_false(was_rung());
     assert_true(gr_host_backend.finished(&op));
+    mv.step = &to_both; /* in a direct plan both must have read */
+    op.direct = 1;
+    assert_int_equal(gr_host_backend.move(&op, &mv), 0);
+    gr_host_backend.commit(&op, 0, &to_both);
+    gr_link_pop(&near);
+    gr_link_pop(&near);
+    assert_false(gr_host_backend.finished(&op));
+    gr_link_pop(&network);
+    assert_true(gr_host_backend.finished(&op));
+    assert_true(was_rung());
     other->shared = NULL;
     network = other_end(in); /* as a writer */
     gr_link_push(&network);
