@@ -134,7 +134,7 @@ refuses_sendrecv() { # DEVICES
 
 # What the host reaches too is for any MPI, and messages: gpuring is not there.
 host_reaches() {
-    MPIRUN="$MPIRUN --mca coll ^gpuring" kinds_right 2 managed,pinned,host 22 -m 1k:1k
+    MPIRUN="$MPIRUN --mca coll ^gpuring" kinds_right 2 managed,pinned,host 23 -m 1k:1k
 }
 
 no_device_anywhere() { # KIND
@@ -175,9 +175,9 @@ ok "no device for a list: the first rank and its kind" few_devices no_device_for
 ok "no device at one rank: it is named" no_device_at_rank_1
 if program 1 "$BENCH" sendrecv -d cuda -m 4:4 -i 1 -B 10; then
     echo "# this Open MPI takes device buffers itself: nothing to refuse"
-    all_of_cuda=22
+    all_of_cuda=23
 else
-    all_of_cuda=21
+    all_of_cuda=22
     ok "only ranks that need the driver open it" only_who_needs_it
     for devices in $(depth host,cuda 'cuda host,cuda'); do
         ok "refuses what no one takes, $devices" refuses_without_gpuring $devices
@@ -207,7 +207,7 @@ done < <(rows_of_depth '^--persistent --in' <<END
 END
 )
 for kind in $(depth managed 'managed pinned'); do
-    in_all && ok "all, $kind" kinds_right 3 $kind 22 -m 1k:40k -r 1
+    in_all && ok "all, $kind" kinds_right 3 $kind 23 -m 1k:40k -r 1
     in_all && ok "all, $kind, --persistent --in-place" kinds_right 3 $kind 16 -m 1k:8k -r 1 --persistent --in-place
 done
 in_all && ok "a list: cuda,host" few_devices kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k
@@ -227,7 +227,7 @@ END
 )
 in_all && ok "two devices" two_devices
 in_all && ok "a wrong element is found" sees_corruption cuda "$all_of_cuda"
-ok "a wrong element is found, managed and pinned" sees_corruption managed,pinned 22
+ok "a wrong element is found, managed and pinned" sees_corruption managed,pinned 23
 for devices in $(depth pinned 'cuda pinned'); do
     ok "gpuring_together, $devices" together $devices
 done
