@@ -81,7 +81,7 @@ static bool yields(void)
            NULL != value && *value;
 }
 
-/* Seconds in which the machine is measured. On a quiet machine it takes 5 ms. */
+/* Seconds in which the machine is measured. On a quiet machine it takes 7 ms. */
 #define MEASURE_LIMIT 0.02
 
 /* Whether ranks of this node share cores: then measured times mean nothing. */

@@ -56,7 +56,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "1 (default): read large messages from the sender's memory (process_vm_readv), if the kernel "
      "permits it between all ranks of a communicator; 0: copy them through shared memory"},
     {"measure", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.measure,
-     "1 (default): rank 0 of the job measures in MPI_Init, in about 5 ms, how fast ranks of its "
+     "1 (default): rank 0 of the job measures in MPI_Init, in about 7 ms, how fast ranks of its "
      "node "
      "exchange data, if coll_gpuring_host is 1 and ranks do not share cores; all ranks choose by "
      "that how messages in host memory are copied. 0: built-in constants"},

@@ -200,14 +200,17 @@ static bool measure_exchange(struct side *side)
     return true;
 }
 
-/* The time of a method at one size. rewrite: what is sent is written just before. */
+/*
+ * The time of a method at one size. rewrite: what is sent is written just before. One way, each
+ * thread waits for the other: a disturbance of either shows, so more copies are made.
+ */
 static bool measure_size(struct side *side, bool (*method)(struct side *side, size_t bytes),
                          int size, bool rewrite, float *us)
 {
+    int c, often = copies[size] * (one_way == method ? 3 : 1);
     double start;
-    int c;
 
-    for (c = 0; c < copies[size]; c++) {
+    for (c = 0; c < often; c++) {
         if (rewrite) {
             memset(side->sent[side->me], c, gr_machine_bytes[size]);
         }
@@ -230,6 +233,10 @@ static bool measure_slots(struct side *side)
     struct gr_machine *m = side->m;
     int k;
 
+    /* from here on each write is to lines that the other side has read, as it is with links */
+    if (!two_way(side, SLOTS * SLOT_BYTES)) {
+        return false;
+    }
     for (k = 0; k < GR_MACHINE_SIZES; k++) {
         if (!measure_size(side, one_way, k, false, &m->one_way[k]) ||
             !measure_size(side, two_way, k, false, &m->two_way[k])) {
