@@ -54,7 +54,7 @@ def sync(source, copy):
     """
     for folder, names, files in os.walk(source):
         here = Path(folder)
-        names[:] = [n for n in names if not is_build_folder(here / n)]
+        names[:] = [n for n in names if not is_build_folder(here / n) and here / n not in (copy, *copy.parents)]
         there = copy / here.relative_to(source)
         there.mkdir(parents=True, exist_ok=True)
         for name in files:
