@@ -95,6 +95,18 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
     return gr_select(&gr_costs_device[op->path], &q);
 }
 
+/* By measured constants, or, where nothing was measured, by built-in ones. */
+static struct gr_choice select_on_hosts(const struct gr_comm *comm, const struct gr_select_args *q)
+{
+    struct gr_costs measured;
+
+    if (!gr_machine_good(&comm->machine)) {
+        return gr_select(&gr_costs_host, q);
+    }
+    measured = gr_machine_costs(&comm->machine, &gr_costs_host, q);
+    return gr_select_measured(&gr_costs_host, &measured, q);
+}
+
 static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_data *data,
                                    int forced, bool fetches)
 {
@@ -116,8 +128,7 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_d
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
         .internode = internode_of(comm),
     };
-    struct gr_costs measured = gr_machine_costs(&comm->machine, &gr_costs_host, &q);
-    struct gr_choice choice = gr_select_measured(&gr_costs_host, &measured, &q);
+    struct gr_choice choice = select_on_hosts(comm, &q);
 
     choice.small = choice.way < GR_NALGOS && team->small.nchannels > 0 &&
                    data->bytes <= team->small.slot_bytes;
