@@ -132,6 +132,16 @@ static inline bool gr_op_has_agreement(const struct gr_op *op)
     return GR_AGREEMENT_NONE != op->agreement.use;
 }
 
+/*
+ * Whether an op without agreement asks for its links, and posts, in its turn only. Which links and
+ * boards the ops before it use is not known at the call where these begin with an agreement. A
+ * persistent request has links and boards of its own.
+ */
+static inline bool gr_op_asks_in_turn(const struct gr_op *op)
+{
+    return !gr_op_has_agreement(op) && op->comm->gpu && !op->persistent;
+}
+
 /* Free what the op owns; it must be done. */
 void mca_coll_gpuring_op_free(struct gr_op *op);
 

@@ -24,7 +24,7 @@
 /* Whether the op posts when its turn has come, instead of when it is queued. */
 static bool posts_in_turn(const struct gr_op *op)
 {
-    return gr_op_has_agreement(op) || (op->comm->gpu && !op->persistent);
+    return gr_op_has_agreement(op) || gr_op_asks_in_turn(op);
 }
 
 static int mailbox_prepare(struct gr_op *op)

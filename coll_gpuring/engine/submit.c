@@ -68,22 +68,13 @@ static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op,
                : op->exec->connect(op, number);
 }
 
-/*
- * Whether the op asks for its executor's links in its turn only (op.c). Which links the ops before
- * it need is not known here where these begin with an agreement.
- */
-static bool asks_in_turn(const struct gr_op *op)
-{
-    return !gr_op_has_agreement(op) && op->comm->gpu && !op->persistent;
-}
-
 /* State of the links that the op needs first; what it asks for in its turn counts as there. */
 static enum gr_links first_links(const struct gr_op_queue *queue, const struct gr_op *op)
 {
     if (gr_op_has_agreement(op)) {
         return gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0);
     }
-    return asks_in_turn(op) ? GR_LINKS_THERE : op->exec->links(op);
+    return gr_op_asks_in_turn(op) ? GR_LINKS_THERE : op->exec->links(op);
 }
 
 /*
@@ -97,7 +88,7 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
 
     op->queue = queue;
     links = first_links(queue, op);
-    if (asks_in_turn(op)) {
+    if (gr_op_asks_in_turn(op)) {
         op->setup_number[0] = gr_setup_number(from);
     }
     if (GR_LINKS_NONE == links) {
