@@ -109,8 +109,8 @@ struct gr_costs gr_machine_costs(const struct gr_machine *m, const struct gr_cos
     costs.mailbox = base->mailbox * slower;
     costs.byte = per_byte(is_one_way(q) ? m->one_way : m->two_way, costs.step, bytes);
     costs.combine = 0; /* to combine with what is in a slot takes the place of copying it */
-    /* both ranks wrote that size and read it: gr_cost_mailbox() counts 1.6 times these bytes */
-    costs.mailbox_byte = per_byte(m->two_way, 2 * costs.mailbox, 0) / (2 * 1.6);
+    /* both ranks wrote that size and read it, as gr_cost_mailbox() counts it */
+    costs.mailbox_byte = per_byte(m->two_way, 2 * costs.mailbox, 0) / (2 * GR_MAILBOX_BOTH_WAYS);
     if (m->call > 0) {
         first = share_of_first(q);
         costs.direct_step = m->call + 2 * costs.step;

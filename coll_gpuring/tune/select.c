@@ -91,9 +91,9 @@ double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args
     double out =
         GR_COLL_REDUCE_SCATTER == q->coll ? (double) q->post_bytes / q->p : (double) q->post_bytes;
 
-    /* where all post, lines are written and read by both sides at the same time */
     return costs->mailbox * (boards + (rooted ? 0 : 1)) +
-           (rooted ? 1 : 1.6) * costs->mailbox_byte * ((double) q->post_bytes + boards * out);
+           (rooted ? 1 : GR_MAILBOX_BOTH_WAYS) * costs->mailbox_byte *
+               ((double) q->post_bytes + boards * out);
 }
 
 /* Whether the call can go through mailboxes. */

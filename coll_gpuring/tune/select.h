@@ -96,7 +96,11 @@ double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enu
 double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_args *q,
                          enum gr_algo algo, uint32_t nchannels, size_t *chunk_bytes);
 
-/* The model's time for mailboxes. */
+/*
+ * The model's time for mailboxes. Where all ranks post, lines are written and read by both sides at
+ * the same time: a byte takes so many times as long.
+ */
+#define GR_MAILBOX_BOTH_WAYS 1.6
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q);
 
 /* What the model expects to be fastest, of what the call and what is forced allow. */
