@@ -91,6 +91,17 @@ GR_HD static inline int gr_place_bits(int n)
     return bits;
 }
 
+/* Rounds in which n can be reached, doubling: log2 n, rounded up. */
+static inline int gr_doubling_rounds(int n)
+{
+    int rounds = 0;
+
+    while (1 << rounds < n) {
+        rounds++;
+    }
+    return rounds;
+}
+
 /*
  * The place of number x, or of the one that it folds into; the number at a place, n for the place
  * behind the last.

@@ -50,9 +50,7 @@ static struct place find_place(const struct gr_sched *s)
     at.local = at.apart ? s->pos / at.nodes : s->pos % at.ranks;
     at.node = at.apart ? s->pos % at.nodes : s->pos / at.ranks;
     at.fans = gr_fans(at.ranks - 1);
-    while (1 << at.rounds < at.nodes) {
-        at.rounds++;
-    }
+    at.rounds = gr_doubling_rounds(at.nodes);
     return at;
 }
 

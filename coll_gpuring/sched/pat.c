@@ -34,17 +34,6 @@
 /* Steps of a round: send, then take, the first message; the same for the second one. */
 enum { ROUND = 4 };
 
-/* Rounds of a half. */
-static int count_rounds(const struct gr_sched *s)
-{
-    int rounds = 0;
-
-    while (1 << rounds < s->p) {
-        rounds++;
-    }
-    return rounds;
-}
-
 /* Blocks that y and y + 2^k exchange. */
 static int count_blocks(int p, int k)
 {
@@ -69,7 +58,7 @@ static int set_run(const struct gr_sched *s, int y, int k, int second, struct gr
 /* Step i of the rounds of an allgather (gather) or reduce_scatter. */
 static struct gr_step round_step(const struct gr_sched *s, int gather, uint32_t i)
 {
-    int all = count_rounds(s), round = (int) i / ROUND, part = (int) i % ROUND;
+    int all = gr_doubling_rounds(s->p), round = (int) i / ROUND, part = (int) i % ROUND;
     int k = gather ? all - 1 - round : round, takes = part % 2, second = part / 2;
     int sums = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP, last = round == all - 1;
     struct gr_step t = gr_step_make(0, GR_OUT, GR_OUT, 0, (uint32_t) (2 * round + takes + second));
@@ -111,12 +100,13 @@ static struct gr_step first_step(const struct gr_sched *s)
 
 static uint32_t pat_len(const struct gr_sched *s)
 {
-    return 1 + (uint32_t) ((GR_COLL_ALLREDUCE == s->coll ? 2 : 1) * ROUND * count_rounds(s));
+    return 1 +
+           (uint32_t) ((GR_COLL_ALLREDUCE == s->coll ? 2 : 1) * ROUND * gr_doubling_rounds(s->p));
 }
 
 static struct gr_step pat_step(const struct gr_sched *s, uint32_t i)
 {
-    uint32_t half = (uint32_t) (ROUND * count_rounds(s));
+    uint32_t half = (uint32_t) (ROUND * gr_doubling_rounds(s->p));
     struct gr_step t;
 
     if (0 == i--) {

@@ -36,12 +36,7 @@ struct branch {
 /* Ticks of a dimension: of the longest one, for all alike. */
 static uint32_t ticks_of_dimension(const struct gr_torus_lane *lane)
 {
-    uint32_t n = 0;
-
-    while (1 << n < lane->longest) {
-        n++;
-    }
-    return n;
+    return (uint32_t) gr_doubling_rounds(lane->longest);
 }
 
 /*
