@@ -2,7 +2,7 @@
 """gpuring's own choices, each of which is forced in a configuration: what could have been chosen."""
 import subprocess
 
-from . import machine, stock
+from . import stock
 
 # How messages in host memory are copied: always through slots, or as the built-in constants say, which is by single copy
 # from 4 KiB on. Between nodes there are slots only.
@@ -28,12 +28,8 @@ def config(opts, name, copy):
 
 def is_used(opts, build, tried, bench_rows):
     """Whether these ranks can use the algorithm in some collective; or why it does not run."""
-    program = [build.bench] + opts.collectives + ["-m", "4096:4096", "-i", "1", "-x", "0", "-B", "1", "-o", "csv"]
-    limit = min(opts.timeout, stock.PROBE_LIMIT)
-    result = machine.run(stock.command(opts, build, tried.args, program), build.env, limit)
-    if result.status != 0 or result.late:
-        return machine.why(result, limit)
-    return any(row[3] == tried.coll for row in bench_rows(result.out))
+    result, failure = stock.call_once(opts, build, tried.args, opts.collectives, 4096)
+    return failure or any(row[3] == tried.coll for row in bench_rows(result.out))
 
 
 def find(opts, build, bench_rows):

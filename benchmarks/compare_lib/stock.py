@@ -38,15 +38,20 @@ def installed(build):
     return {":".join(line.split(":")[1:3]) for line in said.split("\n") if line.startswith("mca:")}
 
 
-def probe(opts, build, config):
-    """None where the configuration runs and its collectives are active; else why not."""
-    program = [build.bench, "bcast", "-m", "4:4", "-i", "1", "-x", "0", "-B", "1", "-o", "csv"]
-    args = config.args + ["--mca", "coll_base_verbose", "10"]
+def call_once(opts, build, args, collectives, size):
+    """One call of each collective: the result, and None or why it failed."""
+    program = [build.bench, *collectives, "-m", f"{size}:{size}", "-i", "1", "-x", "0", "-B", "1", "-o", "csv"]
     limit = min(opts.timeout, PROBE_LIMIT)
     result = machine.run(command(opts, build, args, program), build.env, limit)
+    return result, machine.why(result, limit) if result.status != 0 or result.late else None
+
+
+def probe(opts, build, config):
+    """None where the configuration runs and its collectives are active; else why not."""
+    result, failure = call_once(opts, build, config.args + ["--mca", "coll_base_verbose", "10"], ["bcast"], 4)
     said = result.out + result.err
-    if result.status != 0:
-        return machine.why(result, limit)
+    if failure:
+        return failure
     if re.search(rf"selecting +{config.coll}, priority +\d+, Enabled", said):
         return None
     reason = re.search(rf"coll:{config.coll}:\w+ \(0/MPI_COMM_WORLD\): (.*?)[,;] disqualif", said)
