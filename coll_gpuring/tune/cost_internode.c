@@ -71,7 +71,8 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
     uint32_t most = gr_algo_slice_chunks(algo);
 
     once = c.hops * q->internode.step +
-           c.local_hops * (q->internode.oversubscribed ? fmax(costs->step, TURN) : costs->step) +
+           c.local_hops * (q->internode.oversubscribed ? fmax(costs->by[GR_BY_SLOTS].step, TURN)
+                                                       : costs->by[GR_BY_SLOTS].step) +
            c.messages * own;
     if (c.pipelined) {
         own *= 1 + c.messages;
@@ -89,5 +90,5 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
     n = GR_BLOCKS == gr_algo_layout(algo, q->coll) ? ceil(s / q->p / (double) q->slot_bytes)
                                                    : ceil(s / (double) q->slot_bytes);
     n = ceil(n / nchannels);
-    return (n > 1 ? n : 1) * once + c.bytes * byte + c.local_bytes * costs->byte;
+    return (n > 1 ? n : 1) * once + c.bytes * byte + c.local_bytes * costs->by[GR_BY_SLOTS].byte;
 }

@@ -100,23 +100,24 @@ struct gr_costs gr_machine_costs(const struct gr_machine *m, const struct gr_cos
                                  const struct gr_select_args *q)
 {
     struct gr_costs costs = *base;
+    struct gr_copy_costs *slots = &costs.by[GR_BY_SLOTS], *fetching = &costs.by[GR_BY_FETCHING];
     double slower = m->exchange / EXCHANGE_OF_BASE, bytes = footprint(q), first;
 
     if (!gr_machine_good(m)) {
         return costs;
     }
-    costs.step = base->step * slower;
-    costs.mailbox = base->mailbox * slower;
-    costs.byte = per_byte(is_one_way(q) ? m->one_way : m->two_way, costs.step, bytes);
+    slots->step *= slower;
+    costs.mailbox *= slower;
+    slots->byte = per_byte(is_one_way(q) ? m->one_way : m->two_way, slots->step, bytes);
     costs.combine = 0; /* to combine with what is in a slot takes the place of copying it */
     /* both ranks wrote that size and read it, as gr_cost_mailbox() counts it */
     costs.mailbox_byte = per_byte(m->two_way, 2 * costs.mailbox, 0) / (2 * GR_MAILBOX_BOTH_WAYS);
     if (m->call > 0) {
         first = share_of_first(q);
-        costs.direct_step = m->call + 2 * costs.step;
-        costs.direct_byte = first * per_byte(m->fetch, m->call, bytes) +
-                            (1 - first) * per_byte(m->fetch_new, m->call, bytes) +
-                            (gr_terms_combines(q->coll) ? per_byte_of_reduce(m) : 0);
+        fetching->step = m->call + 2 * slots->step;
+        fetching->byte = first * per_byte(m->fetch, m->call, bytes) +
+                         (1 - first) * per_byte(m->fetch_new, m->call, bytes) +
+                         (gr_terms_combines(q->coll) ? per_byte_of_reduce(m) : 0);
     }
     return costs;
 }

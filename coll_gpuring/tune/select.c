@@ -2,6 +2,7 @@
 /* The choice of select.h. What an algorithm costs is said by its file in sched/. */
 #include "tune/select.h"
 
+#include "tune/copy_methods.h"
 #include "tune/terms.h"
 
 #include "sched/algorithm.h"
@@ -9,15 +10,14 @@
 #include <limits.h>
 
 const struct gr_costs gr_costs_host = {
-    .step = 0.4,
-    .byte = 0.00016,
+    .by = {[GR_BY_SLOTS] = {.step = 0.4, .byte = 0.00016, .channel_bytes = 1 << 20},
+           [GR_BY_FETCHING] = {.step = 1.1,
+                               .byte = 0.00006,
+                               .channel_bytes = 1 << 20,
+                               .from = 4096,
+                               .most = 16 << 20}},
     .combine = 0.00003,
     .flat_ranks = 8,
-    .channel_bytes = 1 << 20,
-    .direct_step = 1.1,
-    .direct_byte = 0.00006,
-    .direct_from = 4096,
-    .direct_most = 16 << 20,
     .mailbox = 0.15,
     .mailbox_byte = 0.00008,
     .mailbox_ranks = 32,
@@ -29,43 +29,27 @@ const struct gr_costs gr_costs_host = {
  * GR_PATH_NET: the links inside a node where there are several; those between nodes are in
  * cost_internode.c. LL and LL128 are not used there.
  */
-#define ON_DEVICES(step_us, byte_us)                                                 \
-    .step = step_us, .byte = byte_us, .own = 0.4, .flat_ranks = 8, .shot_ranks = 16, \
-    .channel_bytes = 128 << 10
-#define LINES(step_us, byte_us)                                     \
-    {                                                               \
-        .step = step_us, .byte = byte_us, .channel_bytes = 16 << 10 \
-    }
+#define ON_DEVICES .own = 0.4, .flat_ranks = 8, .shot_ranks = 16
+#define SLOTS(step_us, byte_us, channel) \
+    [GR_BY_SLOTS] = {step_us, byte_us, .channel_bytes = channel}
+#define LL(step_us, byte_us) [GR_BY_LL] = {step_us, byte_us, .channel_bytes = 16 << 10}
+#define LL128(step_us, byte_us) [GR_BY_LL128] = {step_us, byte_us, .channel_bytes = 16 << 10}
 
 const struct gr_costs gr_costs_device[GR_NPATHS] = {
-    [GR_PATH_SAME] = {ON_DEVICES(3.4, 2e-6), .lines = {[GR_PROTOCOL_LL] = LINES(0.6, 8e-6)}},
-    [GR_PATH_NVLINK] =
-        {ON_DEVICES(3.4, 5e-6),
-         .lines = {[GR_PROTOCOL_LL] = LINES(0.6, 2e-5), [GR_PROTOCOL_LL128] = LINES(1.9, 5.5e-6)}},
-    [GR_PATH_PCIE] = {ON_DEVICES(5.7, 4e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 1.2e-4)}},
-    [GR_PATH_PINNED] = {ON_DEVICES(5.7, 8e-5), .lines = {[GR_PROTOCOL_LL] = LINES(1.0, 2.4e-4)}},
-    [GR_PATH_NET] = {.step = 5.7,
-                     .byte = 4e-5,
-                     .own = 0.4,
-                     .flat_ranks = 8,
-                     .shot_ranks = 16,
-                     .channel_bytes = 1 << 20},
+    [GR_PATH_SAME] = {{SLOTS(3.4, 2e-6, 128 << 10), LL(0.6, 8e-6)}, ON_DEVICES},
+    [GR_PATH_NVLINK] = {{SLOTS(3.4, 5e-6, 128 << 10), LL(0.6, 2e-5), LL128(1.9, 5.5e-6)},
+                        ON_DEVICES},
+    [GR_PATH_PCIE] = {{SLOTS(5.7, 4e-5, 128 << 10), LL(1.0, 1.2e-4)}, ON_DEVICES},
+    [GR_PATH_PINNED] = {{SLOTS(5.7, 8e-5, 128 << 10), LL(1.0, 2.4e-4)}, ON_DEVICES},
+    [GR_PATH_NET] = {{SLOTS(5.7, 4e-5, 1 << 20)}, ON_DEVICES},
 };
-
-/* That of a call through links whose messages are not fetched. */
-static enum gr_copy_method method_of(int protocol)
-{
-    return GR_PROTOCOL_LL == protocol      ? GR_BY_LL
-           : GR_PROTOCOL_LL128 == protocol ? GR_BY_LL128
-                                           : GR_BY_SLOTS;
-}
 
 /* gr_cost() with the terms of the method. */
 static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q,
                       const struct gr_cost_terms *t, enum gr_algo algo, size_t *chunk_bytes)
 {
     if (q->internode.nodes > 1) {
-        return gr_cost_internode(costs, q, algo, gr_terms_channels(costs, q, GR_PROTOCOL_SIMPLE),
+        return gr_cost_internode(costs, q, algo, gr_terms_channels(costs, q, GR_BY_SLOTS),
                                  chunk_bytes);
     }
     if (NULL != gr_algorithms[algo]->pipe) {
@@ -112,34 +96,18 @@ static int most_ranks(const struct gr_cost_terms *t, enum gr_algo algo)
     return gr_algo_is_torus(algo) ? 0 : INT_MAX;
 }
 
-/* No element is longer. */
-#define MOST_ELEM_BYTES 32
-
-/*
- * Whether the messages of an algorithm can be moved so: several chunks must leave a slot of their
- * link free.
- */
+/* Whether the messages of an algorithm can be moved so. */
 static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method method)
 {
-    size_t most;
-
-    if (!gr_algo_has(algo, q->coll) || !gr_algo_fits(algo, q->p, &q->torus)) {
-        return 0;
-    }
-    most = gr_algo_message_chunks(algo, q->coll, q->p, &q->torus);
-    if (GR_BY_FETCHING == method) {
-        return gr_algo_may_fetch(algo);
-    }
-    if (GR_BY_SLOTS != method) { /* a line's slot takes one chunk */
-        return 1 == most || most < q->nslots;
-    }
-    return 1 == most || q->slot_bytes / most * (q->nslots - 1) >= MOST_ELEM_BYTES;
+    return gr_algo_has(algo, q->coll) && gr_algo_fits(algo, q->p, &q->torus) &&
+           gr_copy_methods[method].can(q, algo);
 }
 
 /* The best algorithm with a schedule, by one method; best->us < 0: none yet. */
 static void try_algorithms(const struct gr_costs *costs, const struct gr_select_args *q, int forced,
                            enum gr_copy_method method, struct gr_choice *best)
 {
+    const struct gr_copy_method_desc *desc = &gr_copy_methods[method];
     struct gr_cost_terms t = gr_terms_of(costs, q, method);
     size_t chunk;
     double us;
@@ -153,10 +121,10 @@ static void try_algorithms(const struct gr_costs *costs, const struct gr_select_
         us = cost_of(costs, q, &t, (enum gr_algo) a, &chunk);
         if (best->us < 0 || us < best->us) {
             best->way = a;
-            best->direct = GR_BY_FETCHING == method;
-            best->protocol = gr_terms_protocol(method);
+            best->direct = desc->fetches;
+            best->protocol = desc->protocol;
             best->direct_chunk_bytes = chunk;
-            best->direct_bytes = GR_BY_FETCHING == method ? gr_terms_most_fetched(costs, q) : 0;
+            best->direct_bytes = gr_terms_beyond_slot(costs, q, method);
             best->us = us;
         }
     }
@@ -166,18 +134,11 @@ static void try_algorithms(const struct gr_costs *costs, const struct gr_select_
 static int may_use(const struct gr_costs *costs, const struct gr_select_args *q,
                    enum gr_copy_method method)
 {
-    enum gr_protocol protocol = gr_terms_protocol(method);
+    const struct gr_copy_method_desc *desc = &gr_copy_methods[method];
     int forced = q->protocol > 0 && 0 == q->line_bytes[q->protocol] ? -1 : q->protocol;
 
-    switch (method) {
-    case GR_BY_SLOTS:
-        return forced < 0 || GR_PROTOCOL_SIMPLE == forced;
-    case GR_BY_FETCHING:
-        return q->direct && q->bytes >= costs->direct_from;
-    default:
-        return 0 != q->line_bytes[protocol] &&
-               (forced < 0 ? costs->lines[protocol].step > 0 : forced == (int) protocol);
-    }
+    return (forced < 0 ? costs->by[method].step > 0 : forced == (int) desc->protocol) &&
+           q->bytes >= costs->by[method].from && desc->may(q);
 }
 
 /* Whether what is forced can do the call, by some method that it may use. */
@@ -201,7 +162,7 @@ static void set_width(const struct gr_costs *costs, const struct gr_select_args 
 {
     size_t threads;
 
-    choice->nchannels = gr_terms_channels(costs, q, (enum gr_protocol) choice->protocol);
+    choice->nchannels = gr_terms_channels(costs, q, gr_copy_through_links(choice->protocol));
     choice->threads = q->threads;
     if (GR_PROTOCOL_SIMPLE != choice->protocol) {
         /*
@@ -231,7 +192,7 @@ struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_
         (forced < 0 && fits_mailbox(costs, q) && (best.us < 0 || us < best.us))) {
         best = (struct gr_choice) {.way = GR_WAY_MAILBOX, .us = us};
     } else {
-        (void) gr_cost(costs, q, (enum gr_algo) best.way, method_of(best.protocol),
+        (void) gr_cost(costs, q, (enum gr_algo) best.way, gr_copy_through_links(best.protocol),
                        &best.chunk_bytes);
     }
     set_width(costs, q, &best);

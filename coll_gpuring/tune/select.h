@@ -12,27 +12,32 @@
 #include "sched/cost.h"
 #include "sched/sched.h"
 
+/*
+ * How messages move inside a node: the rows of gr_copy_methods[] (tune/copy_methods.h). The last
+ * two are protocols of kernels.
+ */
+enum gr_copy_method {
+    GR_BY_SLOTS,    /* the sender writes them into slots, the receiver reads them there */
+    GR_BY_FETCHING, /* the receiver reads its peer's buffers: direct plans (exec/host.h) */
+    GR_BY_LL,
+    GR_BY_LL128,
+    GR_NCOPY_METHODS
+};
+
 /* Constants of the model, in microseconds. */
 struct gr_costs {
-    double step;          /* one step: wait for a slot, and pass it on */
-    double byte;          /* move a byte through a link: one side writes it, the other reads it */
-    double combine;       /* added to `byte` if the byte is combined with another */
-    double own;           /* a step that waits for no other rank */
-    int flat_ranks;       /* most ranks for GR_ALGO_FLAT, which needs a link to every rank */
-    int shot_ranks;       /* most ranks for oneshot and twoshot */
-    size_t channel_bytes; /* bytes of S for each further channel */
-    /*
-     * devices: by enum gr_protocol, in the place of step, byte and channel_bytes. Simple: not read.
-     * step 0: never
-     */
-    struct gr_line_costs {
-        double step, byte;
-        size_t channel_bytes;
-    } lines[GR_NPROTOCOLS];
-    /* direct plans: messages are fetched from their senders' buffers (exec/host.h) */
-    double direct_step, direct_byte;
-    size_t direct_from; /* bytes of S from which on */
-    size_t direct_most; /* bytes of a message that need not fit a slot */
+    /* By the method: constants of links. */
+    struct gr_copy_costs {
+        double step; /* one step: wait for a message, and pass it on; 0: only where it is forced */
+        double byte; /* move a byte through a link: one side writes it, the other reads it */
+        size_t channel_bytes; /* bytes of S for each further channel */
+        size_t from;          /* bytes of S from which on */
+        size_t most;          /* bytes of a message that need not fit a slot */
+    } by[GR_NCOPY_METHODS];
+    double combine; /* added to `byte` if the byte is combined with another */
+    double own;     /* a step that waits for no other rank */
+    int flat_ranks; /* most ranks for GR_ALGO_FLAT, which needs a link to every rank */
+    int shot_ranks; /* most ranks for oneshot and twoshot */
     /* mailboxes */
     double mailbox;      /* post and take of one rank's board */
     double mailbox_byte; /* copied to a board, or from one */
@@ -41,9 +46,6 @@ struct gr_costs {
 
 /* Links in host shared memory; in device memory, by path. */
 extern const struct gr_costs gr_costs_host, gr_costs_device[GR_NPATHS];
-
-/* How messages are moved. */
-enum gr_copy_method { GR_BY_SLOTS, GR_BY_FETCHING, GR_BY_LL, GR_BY_LL128, GR_NCOPY_METHODS };
 
 struct gr_choice {
     int way;                   /* an enum gr_algo, or GR_WAY_MAILBOX */

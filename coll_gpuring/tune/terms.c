@@ -2,16 +2,7 @@
 /* The terms of terms.h. */
 #include "tune/terms.h"
 
-/* Shortest chunk worth a slot, and worth being fetched by itself. */
-#define MIN_CHUNK 4096.0
-#define MIN_DIRECT_CHUNK 65536.0
-
-enum gr_protocol gr_terms_protocol(enum gr_copy_method method)
-{
-    return GR_BY_LL == method      ? GR_PROTOCOL_LL
-           : GR_BY_LL128 == method ? GR_PROTOCOL_LL128
-                                   : GR_PROTOCOL_SIMPLE;
-}
+#include "tune/copy_methods.h"
 
 /*
  * Between nodes with several rails: as many channels on each, as soon as what a further rail saves
@@ -27,11 +18,10 @@ static size_t on_all_rails(const struct gr_internode *nodes, size_t bytes, size_
 }
 
 uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_args *q,
-                           enum gr_protocol protocol)
+                           enum gr_copy_method method)
 {
-    size_t per = GR_PROTOCOL_SIMPLE == protocol ? costs->channel_bytes
-                                                : costs->lines[protocol].channel_bytes;
-    size_t wanted = on_all_rails(&q->internode, q->bytes, 1 + q->bytes / per);
+    size_t wanted =
+        on_all_rails(&q->internode, q->bytes, 1 + q->bytes / costs->by[method].channel_bytes);
 
     return wanted < q->nchannels ? (uint32_t) wanted : q->nchannels;
 }
@@ -41,47 +31,37 @@ int gr_terms_combines(enum gr_coll coll)
     return GR_COLL_BCAST != coll && GR_COLL_ALLGATHER != coll && GR_COLL_ALLTOALL != coll;
 }
 
-size_t gr_terms_most_fetched(const struct gr_costs *costs, const struct gr_select_args *q)
+size_t gr_terms_beyond_slot(const struct gr_costs *costs, const struct gr_select_args *q,
+                            enum gr_copy_method method)
 {
-    return gr_terms_combines(q->coll) && 2 != q->p ? 0 : costs->direct_most;
+    return gr_terms_combines(q->coll) && 2 != q->p ? 0 : costs->by[method].most;
 }
 
 struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_select_args *q,
                                  enum gr_copy_method method)
 {
-    const struct gr_line_costs *lines = &costs->lines[gr_terms_protocol(method)];
-    double combine = gr_terms_combines(q->coll) ? costs->combine : 0;
-    struct gr_cost_terms t = {
-        .coll = q->coll,
-        .p = q->p,
-        .bytes = (double) q->bytes,
-        .torus = &q->torus,
-        .internode = &q->internode,
-        .step = costs->step,
-        .byte = costs->byte + combine,
-        /* a host has one thread */
-        .channels = 0 == q->threads ? 1 : gr_terms_channels(costs, q, gr_terms_protocol(method)),
-        .least = MIN_CHUNK,
-        .most = (double) q->slot_bytes,
-        .device = 0 != q->threads,
-        .fetched = GR_BY_FETCHING == method,
-        .flat_ranks = costs->flat_ranks,
-        .shot_ranks = costs->shot_ranks};
+    const struct gr_copy_method_desc *desc = &gr_copy_methods[method];
+    const struct gr_copy_costs *by = &costs->by[method];
+    size_t beyond = gr_terms_beyond_slot(costs, q, method);
+    int combines = gr_terms_combines(q->coll);
+    struct gr_cost_terms t = {.coll = q->coll,
+                              .p = q->p,
+                              .bytes = (double) q->bytes,
+                              .torus = &q->torus,
+                              .internode = &q->internode,
+                              .step = by->step,
+                              .next = 0 == q->threads ? by->step : costs->own,
+                              .byte = by->byte + (combines ? costs->combine : 0),
+                              /* a host has one thread */
+                              .channels = 0 == q->threads ? 1 : gr_terms_channels(costs, q, method),
+                              .least = desc->least,
+                              .most = (double) (0 != beyond ? beyond : desc->slot_bytes(q)),
+                              .device = 0 != q->threads,
+                              .fetched = desc->fetches,
+                              .sends_once = desc->fetches && !combines,
+                              .flat_ranks = costs->flat_ranks,
+                              .shot_ranks = costs->shot_ranks};
 
-    if (gr_terms_protocol(method) != GR_PROTOCOL_SIMPLE) {
-        t.step = lines->step;
-        t.byte = lines->byte;
-        t.most = (double) q->line_bytes[gr_terms_protocol(method)];
-    }
-    if (GR_BY_FETCHING == method) {
-        t.step = costs->direct_step;
-        t.byte = costs->direct_byte + combine;
-        t.least = MIN_DIRECT_CHUNK;
-        t.most = 0 != gr_terms_most_fetched(costs, q) ? (double) gr_terms_most_fetched(costs, q)
-                                                      : t.most;
-        t.sends_once = !gr_terms_combines(q->coll);
-    }
-    t.next = 0 == q->threads ? t.step : costs->own;
     t.least *= t.channels;
     t.most *= t.channels;
     return t;

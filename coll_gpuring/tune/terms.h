@@ -5,21 +5,19 @@
 
 #include "tune/select.h"
 
-/* The protocol of a method; Simple for those that write no lines. */
-enum gr_protocol gr_terms_protocol(enum gr_copy_method method);
-
-/* Channels that the call would use in that protocol. */
+/* Channels that the call would use by that method. */
 uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_args *q,
-                           enum gr_protocol protocol);
+                           enum gr_copy_method method);
 
 /* Whether values are combined on their way. */
 int gr_terms_combines(enum gr_coll coll);
 
 /*
- * Most bytes of a message that is fetched and need not fit a slot; 0: it must. Among more than two
- * ranks, partial sums are sent that lie in no buffer.
+ * Most bytes of a message, by that method, that need not fit a slot; 0: it must. Among more than
+ * two ranks, partial sums are sent that lie in no buffer.
  */
-size_t gr_terms_most_fetched(const struct gr_costs *costs, const struct gr_select_args *q);
+size_t gr_terms_beyond_slot(const struct gr_costs *costs, const struct gr_select_args *q,
+                            enum gr_copy_method method);
 
 /* The terms, by that method. They refer to q. */
 struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_select_args *q,

@@ -94,21 +94,24 @@ static void constants_are_the_measured_ones(void **state)
         costs = costs_of(&m, GR_COLL_BCAST, 3, bytes);
         other = costs_of(&faster, GR_COLL_BCAST, 3, bytes);
         /* the call is not counted twice */
-        assert_true(fabs(costs.direct_byte * 20000 - 1) < 0.001);
-        assert_true(fabs(costs.direct_step - 2 * costs.step - 1.5) < 0.001);
+        assert_true(fabs(costs.by[GR_BY_FETCHING].byte * 20000 - 1) < 0.001);
+        assert_true(fabs(costs.by[GR_BY_FETCHING].step - 2 * costs.by[GR_BY_SLOTS].step - 1.5) <
+                    0.001);
         /* a time of slots has the step that the first message takes, but for most of it bytes */
-        assert_true(costs.byte * 5000 > 0.1 && costs.byte * 5000 <= 1.001);
-        assert_true(fabs(costs.step / other.step - 4) < 0.001);
+        assert_true(costs.by[GR_BY_SLOTS].byte * 5000 > 0.1 &&
+                    costs.by[GR_BY_SLOTS].byte * 5000 <= 1.001);
+        assert_true(fabs(costs.by[GR_BY_SLOTS].step / other.by[GR_BY_SLOTS].step - 4) < 0.001);
         assert_true(fabs(costs.mailbox / other.mailbox - 4) < 0.001);
         /* refused: those of the base are as good as any */
-        assert_true(other.direct_byte == gr_costs_host.direct_byte);
+        assert_true(other.by[GR_BY_FETCHING].byte == gr_costs_host.by[GR_BY_FETCHING].byte);
         /* what decides the order of reduction stays */
         assert_true(costs.flat_ranks == gr_costs_host.flat_ranks &&
-                    costs.channel_bytes == gr_costs_host.channel_bytes &&
+                    costs.by[GR_BY_SLOTS].channel_bytes ==
+                        gr_costs_host.by[GR_BY_SLOTS].channel_bytes &&
                     costs.mailbox_ranks == gr_costs_host.mailbox_ranks);
         /* what is fetched has to be combined besides */
         costs = costs_of(&m, GR_COLL_REDUCE, 3, bytes);
-        assert_true(fabs(costs.direct_byte - 1.0 / 20000 - 1.0 / 100000) < 1e-7);
+        assert_true(fabs(costs.by[GR_BY_FETCHING].byte - 1.0 / 20000 - 1.0 / 100000) < 1e-7);
     }
 }
 
@@ -125,7 +128,7 @@ static void directions_count(void **state)
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         for (p = 2; p <= 4; p++) {
             int rooted = GR_COLL_BCAST == coll || GR_COLL_REDUCE == coll;
-            double byte = costs_of(&m, (enum gr_coll) coll, p, 8 << 20).byte;
+            double byte = costs_of(&m, (enum gr_coll) coll, p, 8 << 20).by[GR_BY_SLOTS].byte;
 
             assert_int_equal(byte * 10000 > 1.5, !(rooted && 2 == p));
         }
@@ -143,14 +146,14 @@ static void new_data_counts(void **state)
     for (k = 0; k < GR_MACHINE_SIZES; k++) {
         m.fetch_new[k] = (float) (0.5 + (double) gr_machine_bytes[k] / 5000);
     }
-    one = costs_of(&m, GR_COLL_BCAST, 2, 1 << 20).direct_byte;
-    two = costs_of(&m, GR_COLL_BCAST, 3, 1 << 20).direct_byte;
-    three = costs_of(&m, GR_COLL_BCAST, 4, 1 << 20).direct_byte;
+    one = costs_of(&m, GR_COLL_BCAST, 2, 1 << 20).by[GR_BY_FETCHING].byte;
+    two = costs_of(&m, GR_COLL_BCAST, 3, 1 << 20).by[GR_BY_FETCHING].byte;
+    three = costs_of(&m, GR_COLL_BCAST, 4, 1 << 20).by[GR_BY_FETCHING].byte;
     assert_true(fabs(one - 1.0 / 20000) < 1e-7);
     assert_true(fabs(two - (1.0 / 20000 + 1.0 / 5000) / 2) < 1e-7);
     assert_true(fabs(three - (1.0 / 20000 + 2.0 / 5000) / 3) < 1e-7);
     /* an Allreduce on two ranks gathers what they have reduced */
-    two = costs_of(&m, GR_COLL_ALLREDUCE, 2, 1 << 20).direct_byte;
+    two = costs_of(&m, GR_COLL_ALLREDUCE, 2, 1 << 20).by[GR_BY_FETCHING].byte;
     assert_true(two > (1.0 / 20000 + 1.0 / 5000) / 2);
 }
 
@@ -168,7 +171,7 @@ static void constants_follow_the_size(void **state)
         m.fetch[k] = m.fetch_new[k];
     }
     for (bytes = 1; bytes <= MOST_BYTES; bytes = next_bytes(bytes)) {
-        byte = costs_of(&m, GR_COLL_ALLGATHER, 3, bytes).direct_byte;
+        byte = costs_of(&m, GR_COLL_ALLGATHER, 3, bytes).by[GR_BY_FETCHING].byte;
         assert_true(byte >= last);
         last = byte;
         for (k = 0; k < GR_MACHINE_SIZES; k++) {

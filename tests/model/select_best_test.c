@@ -98,13 +98,13 @@ static void mailboxes_and_fetching_go_by_their_price(void **state)
 
     (void) state;
     q.direct = 1;
-    costs.direct_from = 5000;
-    costs.direct_step = costs.direct_byte = 0;
+    costs.by[GR_BY_FETCHING].from = 5000;
+    costs.by[GR_BY_FETCHING].step = costs.by[GR_BY_FETCHING].byte = 1e-9;
     set_bytes(&q, 4999);
     assert_false(gr_select(&costs, &q).direct);
     set_bytes(&q, 5000);
     assert_true(gr_select(&costs, &q).direct);
-    costs.direct_step = costs.direct_byte = 1e6;
+    costs.by[GR_BY_FETCHING].step = costs.by[GR_BY_FETCHING].byte = 1e6;
     assert_false(gr_select(&costs, &q).direct);
     q.mailbox_bytes = 8192;
     costs.mailbox = costs.mailbox_byte = 0;

@@ -24,21 +24,17 @@ static struct gr_costs scaled(const struct gr_costs *costs, struct gr_select_arg
                               double byte)
 {
     struct gr_costs c = *costs;
-    int protocol;
+    int method;
 
-    c.step *= step;
     c.own *= step;
-    c.direct_step *= step;
     c.mailbox *= step;
     q->internode.step *= step;
-    c.byte *= byte;
     c.combine *= byte;
-    c.direct_byte *= byte;
     c.mailbox_byte *= byte;
     q->internode.byte *= byte;
-    for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
-        c.lines[protocol].step *= step;
-        c.lines[protocol].byte *= byte;
+    for (method = 0; method < GR_NCOPY_METHODS; method++) {
+        c.by[method].step *= step;
+        c.by[method].byte *= byte;
     }
     return c;
 }

@@ -145,8 +145,8 @@ static double price(const struct gr_select_args *without, enum gr_algo algo, dou
     struct gr_select_args q = *without;
     size_t chunk;
 
-    costs.step = q.internode.nodes > 1 ? 0 : step;
-    costs.byte = q.internode.nodes > 1 ? 0 : byte;
+    costs.by[GR_BY_SLOTS].step = q.internode.nodes > 1 ? 0 : step;
+    costs.by[GR_BY_SLOTS].byte = q.internode.nodes > 1 ? 0 : byte;
     costs.combine = 0;
     q.internode.step = step;
     q.internode.byte = byte;

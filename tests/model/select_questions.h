@@ -219,11 +219,11 @@ static inline int may_move(const struct gr_costs *costs, const struct gr_select_
                                           : GR_PROTOCOL_SIMPLE;
 
     if (GR_BY_FETCHING == means) {
-        return q->direct && q->bytes >= costs->direct_from;
+        return q->direct && q->bytes >= costs->by[GR_BY_FETCHING].from;
     }
     return (forced < 0 || forced == protocol) &&
            (GR_PROTOCOL_SIMPLE == protocol || q->line_bytes[protocol] > 0) &&
-           (forced >= 0 || GR_PROTOCOL_SIMPLE == protocol || costs->lines[protocol].step > 0);
+           (forced >= 0 || GR_PROTOCOL_SIMPLE == protocol || costs->by[means].step > 0);
 }
 
 #endif

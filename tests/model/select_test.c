@@ -52,8 +52,7 @@ static void check_width(const struct gr_costs *costs, const struct gr_select_arg
                         const struct gr_choice *c)
 {
     int lines = GR_PROTOCOL_SIMPLE != c->protocol;
-    size_t per = lines ? costs->lines[c->protocol].channel_bytes : costs->channel_bytes,
-           wanted = 1 + q->bytes / per;
+    size_t wanted = 1 + q->bytes / costs->by[method_of(c->protocol)].channel_bytes;
     size_t most = wanted < q->nchannels ? wanted : q->nchannels, share = q->bytes / c->nchannels;
 
     assert_in_range(c->nchannels, most, q->nchannels);
