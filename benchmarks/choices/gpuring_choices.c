@@ -17,11 +17,13 @@
 #include <getopt.h>
 #include <stdio.h>
 
+enum { NCOLLS = GR_COLL_BARRIER }; /* the last one: it has no sizes */
+
 /* The component's defaults (mpi/params.c). */
 enum { CHANNELS = 16, SLOT_BYTES = 131072, MOST_RANKS = 16 };
 
 struct options {
-    int colls[GR_NCOLLS], ncolls;
+    int colls[NCOLLS], ncolls;
     int ranks[MOST_RANKS], nranks;
     int protocol;
     size_t most;
@@ -47,7 +49,7 @@ static bool take_ranks(void *into, const char *value)
 
 static void parse(struct options *o, int argc, char **argv)
 {
-    static const char *colls[GR_NCOLLS + 1], *protocols[GR_NPROTOCOLS + 1];
+    static const char *colls[NCOLLS + 1], *protocols[GR_NPROTOCOLS + 1];
     static const struct cli_option rows[] = {
         {'n', NULL, CLI_TAKE, .take = take_ranks,
          .allowed = "N,N,...: up to 16 numbers of ranks, each from 2 to 65536"},
@@ -60,7 +62,7 @@ static void parse(struct options *o, int argc, char **argv)
 
     *o = (struct options) {
         .ranks = {2, 4, 8}, .nranks = 3, .protocol = -1, .most = (size_t) 1 << 30};
-    for (k = 0; k < GR_NCOLLS; k++) {
+    for (k = 0; k < NCOLLS; k++) {
         o->colls[k] = k;
         colls[k] = gr_coll_name((enum gr_coll) k);
     }
@@ -69,12 +71,12 @@ static void parse(struct options *o, int argc, char **argv)
     }
     cli_parse_or_exit(&table, argc, argv);
     for (; optind < argc; optind++) {
-        if (GR_NCOLLS == o->ncolls) {
+        if (NCOLLS == o->ncolls) {
             errx(EXIT_USAGE, "%s: too many collectives", argv[optind]);
         }
         o->colls[o->ncolls++] = cli_word_or_exit("COLLECTIVE", argv[optind], colls);
     }
-    o->ncolls = 0 == o->ncolls ? GR_NCOLLS : o->ncolls;
+    o->ncolls = 0 == o->ncolls ? NCOLLS : o->ncolls;
 }
 
 static struct gr_choice choose(const struct options *o, int coll, enum gr_path path, int p,
