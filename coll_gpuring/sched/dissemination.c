@@ -169,7 +169,7 @@ static void other_step(const struct gr_sched *s, const struct place *at, int i, 
 
 static uint32_t chunk_len(const struct gr_sched *s, const struct place *at)
 {
-    return 1 == s->p ? 1 : 0 == at->local ? leader_len(at) : 2;
+    return s->p < 2 ? 1 : 0 == at->local ? leader_len(at) : 2;
 }
 
 static uint32_t dissemination_len(const struct gr_sched *s)
@@ -185,7 +185,7 @@ static struct gr_step dissemination_step(const struct gr_sched *s, uint32_t i)
     struct place at = find_place(s);
     uint32_t len = chunk_len(s, &at);
 
-    if (1 == s->p) {
+    if (s->p < 2) {
         return t;
     }
     t.first = i / len;

@@ -109,7 +109,7 @@ static struct gr_step pat_step(const struct gr_sched *s, uint32_t i)
     uint32_t half = (uint32_t) (ROUND * gr_doubling_rounds(s->p));
     struct gr_step t;
 
-    if (0 == i--) {
+    if (0 == i-- || s->p < 2) { /* alone, there is no other step */
         return first_step(s);
     }
     if (GR_COLL_ALLREDUCE != s->coll || i < half) {

@@ -30,7 +30,7 @@ struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s, int most_rows)
 {
     const struct gr_torus *t = &s->torus;
     struct gr_torus_lane lane = {0, 1, 1, {0}};
-    int all[GR_MAX_DIMS];
+    int all[GR_MAX_DIMS] = {0};
     int channel = s->channel % gr_torus_channels(t, most_rows), row, d, k;
 
     for (d = 0; d < t->ndims; d++) {
