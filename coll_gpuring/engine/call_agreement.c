@@ -314,7 +314,7 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
 
 int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_mailbox *box = &op->queue->team->agreement.box;
+    struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_WAY_AGREEMENT)->box;
     struct gr_mailbox_call *call = &op->agreement.exchange;
 
     if (NULL != op->queue->team->remote) {
@@ -326,13 +326,13 @@ int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
 
 void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t size)
 {
-    const struct gr_team *team = op->queue->team;
+    struct gr_team *team = op->queue->team;
 
     if (NULL != team->remote) {
         mca_coll_gpuring_host_explain(op, "agreement", NULL, text, size);
     } else {
-        mca_coll_gpuring_mailbox_explain(&team->agreement.box, &op->agreement.exchange, "agreement",
-                                         text, size);
+        mca_coll_gpuring_mailbox_explain(gr_team_boards(team, GR_WAY_AGREEMENT),
+                                         &op->agreement.exchange, "agreement", text, size);
     }
 }
 

@@ -19,6 +19,7 @@
 #include "base/errors.h"
 #include "exec/gpu/args.h"
 #include "link/team.h"
+#include "sched/groups.h"
 #include "sched/protocol.h"
 #include "sched/sched.h"
 #include "tune/machine.h"
@@ -144,6 +145,21 @@ struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm)
     return select_way(comm, &data, -1, false);
 }
 
+/* Which mailboxes a call takes among many ranks. */
+static void describe_mailboxes(enum gr_coll coll, int p, char *text, size_t size)
+{
+    int columns = gr_grid_columns(p);
+
+    if (!gr_is_grouped(p)) {
+        return;
+    }
+    if (GR_COLL_ALLTOALL == coll) {
+        snprintf(text, size, " in %d rows of %d", p / columns, columns);
+    } else {
+        snprintf(text, size, " in groups on %d levels", gr_group_levels(p));
+    }
+}
+
 static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_choice *c = &op->choice;
@@ -162,7 +178,9 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
         snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", comm->nodes,
                  comm->cluster.ndims > 0 ? "" : "up to ", comm->node_ranks);
     }
-    if (c->way < GR_NALGOS) { /* mailboxes have neither channels nor chunks */
+    if (GR_WAY_MAILBOX == c->way) {
+        describe_mailboxes(coll, op->comm->size, how, sizeof(how));
+    } else { /* mailboxes have neither channels nor chunks */
         snprintf(chunks, sizeof(chunks), ", %u channels, chunks of %zu bytes%s", c->nchannels,
                  c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
                  c->direct ? ", single copy where possible" : "");

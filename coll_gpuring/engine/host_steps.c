@@ -18,6 +18,7 @@
 #include "exec/reduce.h"
 #include "exec/stepper.h"
 #include "link/team.h"
+#include "sched/groups.h"
 #include "sched/sched.h"
 #include "sched/step.h"
 #include "timing/timeline.h"
@@ -33,16 +34,23 @@
 
 /* ---- links ---- */
 
+/* What the op's choice needs links for. */
+static int way_of(const struct gr_op *op)
+{
+    int way = gr_choice_way(&op->choice);
+
+    return GR_WAY_MAILBOX == way ? gr_mailbox_way(op->data.spec.coll, op->comm->size) : way;
+}
+
 enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op)
 {
     /* A persistent request has no queue while its init chooses the algorithm. */
-    return NULL == op->queue ? GR_LINKS_NONE
-                             : gr_team_links(op->queue->team, gr_choice_way(&op->choice), op->root);
+    return NULL == op->queue ? GR_LINKS_NONE : gr_team_links(op->queue->team, way_of(op), op->root);
 }
 
 struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number)
 {
-    return mca_coll_gpuring_setup_new(op->queue, gr_choice_way(&op->choice), op->root, number);
+    return mca_coll_gpuring_setup_new(op->queue, way_of(op), op->root, number);
 }
 
 /* ---- start ---- */

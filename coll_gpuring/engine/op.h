@@ -29,6 +29,7 @@
 #include "engine/op_hooks.h"
 #include "engine/run_device.h"
 
+#include "exec/grouped.h"
 #include "exec/mailbox.h"
 #include "exec/stepper.h"
 #include "sched/protocol.h"
@@ -117,10 +118,10 @@ struct gr_op {
 
     /* State of the executor; during an agreement between nodes, host is that of its exchange. */
     union {
-        struct gr_mailbox_call mailbox; /* run_mailbox.c */
-        struct gr_host_run host;        /* host_steps.c */
-        struct gr_device_run device;    /* run_device.c */
-        struct gr_messages *messages;   /* run_messages.c; owned */
+        struct gr_grouped mailbox;    /* run_mailbox.c */
+        struct gr_host_run host;      /* host_steps.c */
+        struct gr_device_run device;  /* run_device.c */
+        struct gr_messages *messages; /* run_messages.c; owned */
     } run;
 
     struct gr_op_kept kept; /* memory for the next call */

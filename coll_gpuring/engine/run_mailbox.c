@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executor: small messages through boards. Where no rank has a GPU, an op posts as soon as it is
- * queued (op_queue.c), and poll only takes what the other ranks have posted. Else an op posts when
- * its turn has come: until then the executors of the ops before it are not known, and so not
+ * Executor: small messages through boards. Where no rank has a GPU and all share one mailbox, an op
+ * posts as soon as it is queued (op_queue.c), and poll only takes what the other ranks have posted.
+ * Else an op posts when its turn has come: in groups, what a rank posts is mostly what it has taken
+ * before; with GPUs, the executors of the ops before it are not known until then, and so not
  * whether they post. A persistent request has boards of its own.
  */
 #include "engine/run_mailbox.h"
@@ -14,8 +15,10 @@
 #include "engine/op_queue.h"
 
 #include "base/text.h"
+#include "exec/grouped.h"
 #include "exec/mailbox.h"
 #include "link/team.h"
+#include "sched/groups.h"
 #include "sched/sched.h"
 
 #include <stdio.h>
@@ -24,14 +27,14 @@
 /* Whether the op posts when its turn has come, instead of when it is queued. */
 static bool posts_in_turn(const struct gr_op *op)
 {
-    return gr_op_has_agreement(op) || gr_op_asks_in_turn(op);
+    return gr_op_has_agreement(op) || gr_op_asks_in_turn(op) || gr_is_grouped(op->comm->size);
 }
 
 static int mailbox_prepare(struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     const struct gr_plan_spec *r = &data->spec;
-    struct gr_mailbox_call *call = &op->run.mailbox;
+    struct gr_mailbox_call *call = &op->run.mailbox.whole;
     int rc = op->hooks->prepare(op, NULL);
 
     if (0 != rc) {
@@ -41,8 +44,10 @@ static int mailbox_prepare(struct gr_op *op)
     call->root = r->root;
     call->in = data->in;
     call->out = data->out;
-    call->count =
-        GR_COLL_ALLGATHER == r->coll || GR_COLL_REDUCE_SCATTER == r->coll ? r->block : r->total;
+    call->count = GR_COLL_ALLGATHER == r->coll || GR_COLL_REDUCE_SCATTER == r->coll ||
+                          GR_COLL_ALLTOALL == r->coll
+                      ? r->block
+                      : r->total;
     call->counts = r->counts;
     call->displs = r->displs;
     call->reducer = data->reducer;
@@ -55,18 +60,18 @@ static int mailbox_prepare(struct gr_op *op)
 static int mailbox_start(struct gr_op *op)
 {
     if (posts_in_turn(op)) {
-        gr_mailbox_begin(&op->queue->team->mailbox.box, &op->run.mailbox);
+        gr_grouped_begin(&op->run.mailbox, op->queue->team);
     }
     return 0;
 }
 
 static int mailbox_poll(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_mailbox *box = &op->queue->team->mailbox.box;
-    struct gr_mailbox_call *call = &op->run.mailbox;
+    struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_WAY_MAILBOX)->box;
+    struct gr_mailbox_call *call = &op->run.mailbox.whole;
 
-    if (posts_in_turn(op) && box->posted == call->epoch - 1 && !gr_mailbox_post(box, call)) {
-        return GR_AGAIN;
+    if (posts_in_turn(op)) {
+        return gr_grouped_poll(&op->run.mailbox, moved) ? GR_DONE : GR_AGAIN;
     }
     return gr_mailbox_is_posted(box, call) && gr_mailbox_take(box, call, moved) ? GR_DONE
                                                                                 : GR_AGAIN;
@@ -87,24 +92,42 @@ static int mailbox_finish(struct gr_op *op, int rc)
     return rc;
 }
 
-void mca_coll_gpuring_mailbox_explain(const struct gr_mailbox *box,
+void mca_coll_gpuring_mailbox_explain(const struct gr_boards *boards,
                                       const struct gr_mailbox_call *call, const char *what,
                                       char *text, size_t size)
 {
-    int *ranks = calloc((size_t) box->p, sizeof(int));
+    const struct gr_mailbox *box = &boards->box;
+    const struct gr_group *g = &boards->group;
+    int *ranks = calloc((size_t) box->p, sizeof(int)), n, k;
     size_t used = (size_t) snprintf(text, size, "%s, step %d (%s), waits for rank", what,
                                     call->next, box->posted == call->epoch - 1 ? "post" : "take");
 
     if (NULL != ranks) {
-        gr_text_ranks(text, size, used, ranks, gr_mailbox_waits_for(box, call, ranks));
+        n = gr_mailbox_waits_for(box, call, ranks);
+        for (k = 0; k < n; k++) {
+            ranks[k] = g->first + ranks[k] * g->step;
+        }
+        gr_text_ranks(text, size, used, ranks, n);
     }
     free(ranks);
 }
 
 static void mailbox_explain(struct gr_op *op, char *text, size_t size)
 {
-    mca_coll_gpuring_mailbox_explain(&op->queue->team->mailbox.box, &op->run.mailbox, "mailbox",
-                                     text, size);
+    const struct gr_grouped *c = &op->run.mailbox;
+    char what[32] = "mailbox";
+
+    if (!posts_in_turn(op)) {
+        mca_coll_gpuring_mailbox_explain(gr_team_boards(op->queue->team, GR_WAY_MAILBOX), &c->whole,
+                                         what, text, size);
+        return;
+    }
+    if (gr_is_grouped(op->comm->size)) {
+        snprintf(what, sizeof(what),
+                 GR_COLL_ALLTOALL == c->whole.coll ? "mailbox, dimension %d" : "mailbox, level %d",
+                 c->at);
+    }
+    mca_coll_gpuring_mailbox_explain(gr_grouped_at(c), &c->now, what, text, size);
 }
 
 const struct gr_executor mca_coll_gpuring_run_mailbox = {

@@ -12,7 +12,7 @@
 extern const struct gr_executor mca_coll_gpuring_run_mailbox;
 
 /* Describe what `call` waits for on the boards of box. what: its name in the text. */
-void mca_coll_gpuring_mailbox_explain(const struct gr_mailbox *box,
+void mca_coll_gpuring_mailbox_explain(const struct gr_boards *boards,
                                       const struct gr_mailbox_call *call, const char *what,
                                       char *text, size_t size);
 

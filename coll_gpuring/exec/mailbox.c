@@ -2,6 +2,8 @@
 /* Mailboxes: posting and taking small messages. */
 #include "exec/mailbox.h"
 
+#include "sched/groups.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +27,9 @@ static inline void prefetch_write(const unsigned char *line)
 #endif
 }
 
-size_t gr_mailbox_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_block_bytes)
+size_t gr_mailbox_bytes(enum gr_coll coll, int p, size_t total_bytes, size_t largest_block_bytes)
 {
-    return GR_COLL_ALLGATHER == coll ? largest_block_bytes : total_bytes;
+    return GR_COLL_ALLGATHER == coll && !gr_is_grouped(p) ? largest_block_bytes : total_bytes;
 }
 
 /* The epoch's set on rank's board. */
@@ -100,6 +102,8 @@ static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_c
         return block_count(call, box->rank);
     case GR_COLL_REDUCE_SCATTER:
         return block_at(call, last) + block_count(call, last);
+    case GR_COLL_ALLTOALL:
+        return (size_t) box->p * call->count;
     case GR_COLL_BCAST:
         return box->rank == call->root ? call->count : 0;
     default: /* also at the root of a reduce, which reads its contribution there */
@@ -203,6 +207,23 @@ static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
     return 1;
 }
 
+/* The block for this rank that each rank has posted. */
+static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+{
+    size_t bytes = call->count * call->reducer.elem_bytes;
+    const unsigned char *from;
+
+    for (; 0 != bytes && call->next < box->p; call->next++) {
+        from = posted_by(box, call, call->next);
+        if (NULL == from) {
+            return 0;
+        }
+        memcpy(call->out + (size_t) call->next * bytes, from + (size_t) box->rank * bytes, bytes);
+        ++*moved;
+    }
+    return 1;
+}
+
 static int take_bcast(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
     const unsigned char *from;
@@ -245,6 +266,8 @@ static int take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *
         return take_bcast(box, call, moved);
     case GR_COLL_BARRIER:
         return take_tokens(box, call, moved);
+    case GR_COLL_ALLTOALL:
+        return take_blocks(box, call, moved);
     default:
         return box->rank != call->root || take_reduction(box, call, 0, call->count, moved);
     }

@@ -40,8 +40,11 @@ static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
     return box->stride - GR_SET_HEAD;
 }
 
-/* Most bytes that a rank posts in a call. Equal on all ranks. */
-size_t gr_mailbox_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_block_bytes);
+/*
+ * Most bytes that a rank posts in a call among p ranks: in an allgather, its block where all share
+ * one mailbox, and all blocks in groups (grouped.h). Equal on all ranks.
+ */
+size_t gr_mailbox_bytes(enum gr_coll coll, int p, size_t total_bytes, size_t largest_block_bytes);
 
 /*
  * One call. Buffers belong to the caller, who keeps them until the call is done. in is read until
@@ -50,9 +53,12 @@ size_t gr_mailbox_bytes(enum gr_coll coll, size_t total_bytes, size_t largest_bl
 struct gr_mailbox_call {
     enum gr_coll coll;
     int root; /* rank; bcast, reduce */
-    /* what this rank posts: the vector, all blocks (reduce_scatter), or its block (allgather) */
+    /*
+     * what this rank posts: the vector, all blocks (reduce_scatter, alltoall), or its block
+     * (allgather)
+     */
     const unsigned char *in;
-    /* the vector, all blocks (allgather), or this rank's block (reduce_scatter) */
+    /* the vector, all blocks (allgather, alltoall), or this rank's block (reduce_scatter) */
     unsigned char *out;
     size_t count;         /* elements of the vector, or of each block where counts is NULL */
     const size_t *counts; /* elements of each rank's block, or NULL */

@@ -25,20 +25,40 @@ static int is_boards(const struct gr_join *join)
     return &gr_host_boards == join->memory;
 }
 
-/* Size of a slab that peers map. */
-static size_t slab_bytes(const struct gr_join *join)
+/* The boards of number k: the channel of their connections. */
+static struct gr_boards *boards_at(const struct gr_join *join, uint32_t k)
+{
+    return gr_team_boards(join->team, join->way) + k;
+}
+
+static size_t board_bytes(const struct gr_boards *b)
+{
+    return gr_board_bytes(b->box.p, b->box.nsets, b->box.stride);
+}
+
+/* Size of the slab that the reader of a link leases, or the owner of a board. */
+static size_t slab_bytes(const struct gr_join *join, const struct gr_connection *c)
 {
     const struct gr_channel_set *b = set(join);
-    const struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
 
-    return is_boards(join) ? gr_board_bytes(box->p, box->nsets, box->stride)
+    return is_boards(join) ? board_bytes(boards_at(join, c->channel))
                            : gr_link_bytes(b->nslots, b->slot_bytes);
 }
 
-/* A rank has one board, and a slab for each incoming link. */
+/* A rank has one board in each group, and a slab for each incoming link. */
 static size_t host_bytes(const struct gr_join *join)
 {
-    return slab_bytes(join) * (size_t) (is_boards(join) ? 1 : join->in.n);
+    const struct gr_channel_set *b = set(join);
+    size_t bytes = 0;
+    int k;
+
+    if (!is_boards(join)) {
+        return gr_link_bytes(b->nslots, b->slot_bytes) * (size_t) join->in.n;
+    }
+    for (k = 0; k < gr_team_nboards(join->team, join->way); k++) {
+        bytes += board_bytes(boards_at(join, (uint32_t) k));
+    }
+    return bytes;
 }
 
 /* Map a peer's slab. Its segment must have room for it. */
@@ -48,7 +68,7 @@ static int map(struct gr_join *join, struct gr_connection *c)
     int rc;
 
     w->base = gr_pool_map(join->pool, &w->handle, &rc);
-    return 0 == rc && gr_slab_handle_room(&w->handle) < slab_bytes(join) ? GR_ERR_FOREIGN : rc;
+    return 0 == rc && gr_slab_handle_room(&w->handle) < slab_bytes(join, c) ? GR_ERR_FOREIGN : rc;
 }
 
 static int finish(struct gr_join *join, struct gr_join_agreement *a)
@@ -114,7 +134,9 @@ static int reserve_links(struct gr_join *join)
 {
     const struct gr_channel_set *b = set(join);
     struct gr_connections *out = &join->out;
-    int rc = lease_slabs(join->pool, slab_bytes(join), join->in.host, join->in.n), k;
+    int rc = lease_slabs(join->pool, gr_link_bytes(b->nslots, b->slot_bytes), join->in.host,
+                         join->in.n),
+        k;
 
     if (0 == rc) {
         rc = lease_slabs(join->pool, gr_link_net_bytes(b->nslots, b->slot_bytes),
@@ -200,48 +222,90 @@ const struct gr_link_memory gr_host_links = {
     .host_bytes = host_bytes,
 };
 
-/* ---- boards: every rank reads every other's ---- */
+/* ---- boards: every rank of a group reads every other's ---- */
 
 static int board_peers(const struct gr_join *join, struct gr_neighbours *n)
 {
-    const struct gr_rings no_torus = {.torus = {.ndims = 0}};
+    int rc = gr_neighbours_alloc(n, (size_t) join->nchannels * (size_t) join->p), k;
+    uint32_t c;
 
-    return gr_rings_lines(&no_torus, join->team->p, join->team->rank, n);
+    for (c = 0; 0 == rc && c < join->nchannels; c++) {
+        const struct gr_group *g = &boards_at(join, c)->group;
+
+        for (k = 0; k < g->n; k++) {
+            if (k != g->me) {
+                n->in[n->nin++] = n->out[n->nout++] =
+                    (struct gr_neighbour) {c, g->first + k * g->step};
+            }
+        }
+    }
+    return rc;
 }
 
-/* One slab for this rank's board, empty at first; its handle goes to all. */
-static int reserve_board(struct gr_join *join)
+/* A slab for this rank's board, empty at first. */
+static int reserve_board(struct gr_join *join, const struct gr_boards *b, struct gr_slab **slab)
 {
-    struct gr_mailbox *box = &gr_team_boards(join->team, join->way)->box;
-    struct gr_slab *slab;
-    int k, rc = gr_pool_lease(join->pool, slab_bytes(join), box->p, 1, &slab);
+    const struct gr_mailbox *box = &b->box;
+    int rc = gr_pool_lease(join->pool, board_bytes(b), box->p, 1, slab);
 
     if (0 == rc) {
-        gr_board_clean(gr_slab_base(slab), box->p, box->nsets, box->stride, box->posted);
+        gr_board_clean(gr_slab_base(*slab), box->p, box->nsets, box->stride, box->posted);
     }
+    return rc;
+}
+
+/* Scratch for calls that take several mailboxes. */
+static int reserve_scratch(struct gr_join *join)
+{
+    struct gr_team *team = join->team;
+
+    if (!gr_is_grouped(team->p) || GR_WAY_AGREEMENT == join->way || NULL != team->scratch) {
+        return 0;
+    }
+    team->scratch = malloc(boards_at(join, 0)->box.stride);
+    return NULL == team->scratch ? GR_ERR_NOMEM : 0;
+}
+
+/* A board in each group; its handle goes to all others there. Connections are by group. */
+static int reserve_boards(struct gr_join *join)
+{
+    struct gr_slab *slab = NULL;
+    int rc = reserve_scratch(join), first, k;
+
     for (k = 0; 0 == rc && k < join->in.n; k++) {
-        join->in.host[k].slab = 0 == k ? slab : NULL; /* released once */
-        join->in.host[k].handle = gr_pool_export(join->pool, slab);
+        struct gr_host_connection *c = &join->in.host[k];
+
+        first = 0 == k || c[-1].end.channel != c->end.channel;
+        rc = first ? reserve_board(join, boards_at(join, c->end.channel), &slab) : 0;
+        if (0 == rc) {
+            c->slab = first ? slab : NULL; /* released once */
+            c->handle = gr_pool_export(join->pool, slab);
+        }
     }
     return rc;
 }
 
 static void take_boards(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
-    struct gr_team *team = join->team;
-    struct gr_boards *b = gr_team_boards(team, join->way);
     int k;
 
-    if (0 == status) {
-        b->board = join->in.host[0].slab;
-        b->leases[team->rank] = join->in.host[0].handle.lease;
-        gr_board_attach(&b->box, team->rank, gr_slab_base(b->board));
+    for (k = 0; 0 == status && k < join->in.n; k++) {
+        struct gr_host_connection *c = &join->in.host[k];
+        struct gr_boards *b = boards_at(join, c->end.channel);
+
+        if (NULL != c->slab) {
+            b->board = c->slab;
+            b->leases[b->group.me] = c->handle.lease;
+            gr_board_attach(&b->box, b->group.me, gr_slab_base(b->board));
+        }
     }
     for (k = 0; 0 == status && k < join->out.n; k++) {
         struct gr_host_connection *w = &join->out.host[k];
+        struct gr_boards *b = boards_at(join, w->end.channel);
+        int member = (w->end.rank - b->group.first) / b->group.step;
 
-        b->leases[w->end.rank] = w->handle.lease;
-        gr_board_attach(&b->box, w->end.rank, w->base);
+        b->leases[member] = w->handle.lease;
+        gr_board_attach(&b->box, member, w->base);
     }
     apply_agreement(join, status, a);
 }
@@ -252,7 +316,7 @@ const struct gr_link_memory gr_host_boards = {
     .handle_at = offsetof(struct gr_host_connection, handle),
     .handle_size = sizeof(struct gr_slab_handle),
     .peers = board_peers,
-    .reserve = reserve_board,
+    .reserve = reserve_boards,
     .map = map,
     .finish = finish,
     .take = take_boards,
@@ -263,13 +327,14 @@ const struct gr_link_memory gr_host_boards = {
 int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way,
                  int root)
 {
-    int boards = GR_WAY_MAILBOX == way || GR_WAY_AGREEMENT == way;
+    int boards = gr_way_has_boards(way);
 
     *join = (struct gr_join) {.memory = boards ? &gr_host_boards : &gr_host_links,
                               .team = team,
                               .pool = pool,
                               .p = team->p,
-                              .nchannels = boards ? 1 : gr_team_channel_set(team, way)->nchannels,
+                              .nchannels = boards ? (uint32_t) gr_team_nboards(team, way)
+                                                  : gr_team_channel_set(team, way)->nchannels,
                               .remote = boards ? NULL : team->remote,
                               .way = way,
                               .root = root};

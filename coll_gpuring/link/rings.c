@@ -56,7 +56,7 @@ static int append(struct gr_neighbour *all, int n, uint32_t channel, const int *
     return n + nranks;
 }
 
-static int alloc_neighbours(struct gr_neighbours *n, size_t most)
+int gr_neighbours_alloc(struct gr_neighbours *n, size_t most)
 {
     *n = (struct gr_neighbours) {calloc(most, sizeof(*n->in)), calloc(most, sizeof(*n->out)), 0, 0};
     if (NULL == n->in || NULL == n->out) {
@@ -100,7 +100,7 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
     int nin, nout;
     uint32_t c, like;
 
-    if (NULL == in || 0 != alloc_neighbours(n, (size_t) nchannels * (size_t) p)) {
+    if (NULL == in || 0 != gr_neighbours_alloc(n, (size_t) nchannels * (size_t) p)) {
         free(in);
         return GR_ERR_NOMEM;
     }
@@ -145,7 +145,7 @@ static int differ(const struct gr_torus *torus, int a, int b)
 
 int gr_rings_lines(const struct gr_rings *rings, int p, int rank, struct gr_neighbours *n)
 {
-    int r, rc = alloc_neighbours(n, (size_t) p);
+    int r, rc = gr_neighbours_alloc(n, (size_t) p);
 
     for (r = 0; 0 == rc && r < p; r++) {
         if (1 == differ(&rings->torus, rank, r)) {

@@ -68,6 +68,8 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
  */
 int gr_rings_lines(const struct gr_rings *rings, int p, int rank, struct gr_neighbours *n);
 
+/* Arrays for `most` neighbours in each direction, none at first. Returns 0 or GR_ERR_NOMEM. */
+int gr_neighbours_alloc(struct gr_neighbours *n, size_t most);
 void gr_neighbours_free(struct gr_neighbours *n);
 
 #endif

@@ -33,14 +33,40 @@ static void channel_set_free(struct gr_channel_set *b)
     free(b->leases);
 }
 
-static int boards_init(struct gr_boards *b, const struct gr_team_params *params, uint32_t nsets,
-                       size_t bytes)
+/* A mailbox of a group, if this rank is in it. */
+static int boards_init(struct gr_boards *b, struct gr_group group, uint32_t nsets, size_t bytes)
 {
-    b->leases = calloc((size_t) params->p, sizeof(*b->leases));
+    b->group = group;
+    if (0 == group.n) {
+        return 0;
+    }
+    b->leases = calloc((size_t) group.n, sizeof(*b->leases));
     if (NULL == b->leases) {
         return GR_ERR_NOMEM;
     }
-    return gr_mailbox_init(&b->box, params->p, params->rank, nsets, gr_board_stride(bytes), 0);
+    return gr_mailbox_init(&b->box, group.n, group.me, nsets, gr_board_stride(bytes), 0);
+}
+
+/* All boards of a team. */
+static int all_boards_init(struct gr_team *team, const struct gr_team_params *params)
+{
+    int p = params->p, rank = params->rank, rc = 0, k;
+    struct gr_group groups[GR_NBOARDS] = {
+        [GR_BOARDS_AGREEMENT] = {.step = 1, .n = p, .me = rank, .end = p}};
+
+    for (k = 0; k < GR_GROUP_LEVELS && GR_WAY_MAILBOX == gr_mailbox_way(GR_COLL_BARRIER, p); k++) {
+        groups[GR_BOARDS_MAILBOX + k] = gr_group_at(p, rank, k);
+    }
+    if (GR_WAY_GRID == gr_mailbox_way(GR_COLL_ALLTOALL, p)) {
+        groups[GR_BOARDS_GRID] = gr_grid_row(p, rank);
+        groups[GR_BOARDS_GRID + 1] = gr_grid_column(p, rank);
+    }
+    for (k = 0; 0 == rc && k < GR_NBOARDS; k++) {
+        rc = GR_BOARDS_AGREEMENT == k
+                 ? boards_init(&team->boards[k], groups[k], GR_SETS, params->record_bytes)
+                 : boards_init(&team->boards[k], groups[k], params->nsets, params->mailbox_bytes);
+    }
+    return rc;
 }
 
 static void boards_free(struct gr_boards *b)
@@ -51,20 +77,24 @@ static void boards_free(struct gr_boards *b)
 
 static void team_free(struct gr_team *team)
 {
+    int k;
+
     gr_rings_free(&team->rings);
     channel_set_free(&team->data);
     channel_set_free(&team->small);
     channel_set_free(&team->notes);
     free(team->links);
-    boards_free(&team->mailbox);
-    boards_free(&team->agreement);
+    free(team->scratch);
+    for (k = 0; k < GR_NBOARDS; k++) {
+        boards_free(&team->boards[k]);
+    }
     free(team);
 }
 
 /* Boards need memory that all ranks share. */
 static void refuse_boards(struct gr_team *team)
 {
-    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_AGREEMENT};
+    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_AGREEMENT, GR_WAY_GRID};
     size_t k;
 
     for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
@@ -87,9 +117,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->remote = params->remote;
     complete = 0 == gr_rings_init(&team->rings, params->p);
     team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
-    complete = complete &&
-               0 == boards_init(&team->mailbox, params, params->nsets, params->mailbox_bytes) &&
-               0 == boards_init(&team->agreement, params, GR_SETS, params->record_bytes) &&
+    complete = complete && 0 == all_boards_init(team, params) &&
                0 == channel_set_init(&team->data, params->nchannels, params->nslots,
                                      params->slot_bytes, params->p) &&
                0 == channel_set_init(&team->small, params->small_slots > 0 ? params->nchannels : 0,
@@ -115,16 +143,16 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     return team;
 }
 
-static void leave_boards(const struct gr_team *team, struct gr_boards *b, struct gr_pool *pool)
+static void leave_boards(struct gr_boards *b, struct gr_pool *pool)
 {
     int r;
 
     if (NULL == b->board) {
         return;
     }
-    for (r = 0; r < team->p; r++) {
+    for (r = 0; r < b->box.p; r++) {
         /* also its own record on its own board */
-        gr_lease_leave(&b->box.boards[r].users[team->rank], b->leases[r]);
+        gr_lease_leave(&b->box.boards[r].users[b->box.rank], b->leases[r]);
     }
     gr_pool_release(pool, b->board, 1);
 }
@@ -147,6 +175,8 @@ static void leave_channel_set(struct gr_channel_set *b, int p, struct gr_pool *p
 
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
 {
+    int k;
+
     if (NULL == team) {
         return;
     }
@@ -154,8 +184,9 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
         leave_channel_set(&team->data, team->p, pool);
         leave_channel_set(&team->small, team->p, pool);
         leave_channel_set(&team->notes, team->p, pool);
-        leave_boards(team, &team->mailbox, pool);
-        leave_boards(team, &team->agreement, pool);
+        for (k = 0; k < GR_NBOARDS; k++) {
+            leave_boards(&team->boards[k], pool);
+        }
     }
     team_free(team);
 }
@@ -169,7 +200,20 @@ _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int ro
 
 struct gr_boards *gr_team_boards(struct gr_team *team, int way)
 {
-    return GR_WAY_AGREEMENT == way ? &team->agreement : &team->mailbox;
+    return &team->boards[GR_WAY_AGREEMENT == way ? GR_BOARDS_AGREEMENT
+                         : GR_WAY_GRID == way    ? GR_BOARDS_GRID
+                                                 : GR_BOARDS_MAILBOX];
+}
+
+int gr_team_nboards(struct gr_team *team, int way)
+{
+    const struct gr_boards *b = gr_team_boards(team, way);
+    int most = GR_WAY_AGREEMENT == way ? 1 : GR_WAY_GRID == way ? 2 : GR_GROUP_LEVELS, n = 0;
+
+    while (n < most && b[n].group.n > 0) {
+        n++;
+    }
+    return n;
 }
 
 struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way)

@@ -15,13 +15,23 @@
 #include "link/fifo.h"
 #include "link/pool.h"
 #include "link/rings.h"
+#include "sched/groups.h"
 #include "topo/order.h"
 
-/* A mailbox with its boards. */
+/* A mailbox of some ranks of a team, with its boards. */
 struct gr_boards {
-    struct gr_mailbox box;
+    struct gr_mailbox box; /* ranks in it are numbers in the group */
+    struct gr_group group; /* n 0: this rank is in no such group */
     struct gr_slab *board; /* slab of this rank's board, or NULL */
-    uint64_t *leases;      /* [rank]: lease numbers of the boards; owned */
+    uint64_t *leases;      /* [number in the group]: lease numbers of the boards; owned */
+};
+
+/* Where a team keeps which boards: those of GR_WAY_MAILBOX by level (sched/groups.h). */
+enum {
+    GR_BOARDS_MAILBOX,
+    GR_BOARDS_GRID = GR_BOARDS_MAILBOX + GR_GROUP_LEVELS, /* of the row, and of the column */
+    GR_BOARDS_AGREEMENT = GR_BOARDS_GRID + 2,
+    GR_NBOARDS
 };
 
 #define GR_SMALL_SLOTS 32   /* slots of a link for small messages */
@@ -43,11 +53,12 @@ struct gr_team {
     int p;    /* ranks */
     int rank; /* this one */
     struct gr_rings rings;
-    struct gr_channel_set data;   /* links of algorithms */
-    struct gr_channel_set small;  /* links of their small messages: many slots, so few credits */
-    struct gr_channel_set notes;  /* links of step timing: one channel, along torus dimensions */
-    struct gr_boards mailbox;     /* of small calls */
-    struct gr_boards agreement;   /* of call records */
+    struct gr_channel_set data;  /* links of algorithms */
+    struct gr_channel_set small; /* links of their small messages: many slots, so few credits */
+    struct gr_channel_set notes; /* links of step timing: one channel, along torus dimensions */
+    struct gr_boards boards[GR_NBOARDS];
+    /* of calls in groups, as long as a mailbox's largest message. NULL: not needed yet. Owned */
+    unsigned char *scratch;
     _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links; owned */
     const int32_t *pids;          /* [rank]; borrowed */
     /*
@@ -105,8 +116,18 @@ _Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int ro
 /* A set-up of these links begins. */
 void gr_team_ask(struct gr_team *team, int way, int root);
 
-/* The boards of GR_WAY_MAILBOX or GR_WAY_AGREEMENT. */
+/* Whether the links of a way are boards. */
+static inline int gr_way_has_boards(int way)
+{
+    return GR_WAY_MAILBOX == way || GR_WAY_GRID == way || GR_WAY_AGREEMENT == way;
+}
+
+/*
+ * The boards of such a way. The first are those of all ranks for GR_WAY_AGREEMENT, and for
+ * GR_WAY_MAILBOX among few. gr_team_nboards(): how many of them this rank has.
+ */
 struct gr_boards *gr_team_boards(struct gr_team *team, int way);
+int gr_team_nboards(struct gr_team *team, int way);
 
 /* The links of any other `way`. */
 struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way);

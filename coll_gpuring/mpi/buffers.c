@@ -98,7 +98,7 @@ int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op)
         r->total = total = largest = call->rcount * unit;
     }
     data->bytes = total * r->elem_bytes;
-    data->post_bytes = gr_mailbox_bytes(row->coll, data->bytes, largest * r->elem_bytes);
+    data->post_bytes = gr_mailbox_bytes(row->coll, (int) p, data->bytes, largest * r->elem_bytes);
     return OMPI_SUCCESS;
 }
 

@@ -55,12 +55,8 @@ static int find_way(const char *name)
 /* Whether the parameter of all collectives, or of one, may say so. */
 static bool way_is_allowed(int param, int way)
 {
-    if (GR_PARAM_COMMON == param) {
-        return true;
-    }
-    return GR_WAY_MAILBOX == way
-               ? GR_PARAM_ALGORITHM + GR_COLL_ALLTOALL != param
-               : gr_algo_has((enum gr_algo) way, (enum gr_coll)(param - GR_PARAM_ALGORITHM));
+    return GR_PARAM_COMMON == param || GR_WAY_MAILBOX == way ||
+           gr_algo_has((enum gr_algo) way, (enum gr_coll)(param - GR_PARAM_ALGORITHM));
 }
 
 /* The names that a parameter for algorithms may have, behind what the list holds already. */

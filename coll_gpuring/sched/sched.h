@@ -41,11 +41,13 @@ enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
 enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
 
 /*
- * Not ways of a call, but links are made for them alike: call records, notes of step timing, and
- * (GR_WAY_SMALL + an algorithm) an algorithm's small messages.
+ * Not ways of a call, but links are made for them alike: call records, the mailboxes of an Alltoall
+ * among many ranks (sched/groups.h), notes of step timing, and (GR_WAY_SMALL + an algorithm) an
+ * algorithm's small messages.
  */
 enum {
     GR_WAY_AGREEMENT = GR_NWAYS,
+    GR_WAY_GRID,
     GR_WAY_NOTES,
     GR_WAY_SMALL,
     GR_NWAYS_MADE = GR_WAY_SMALL + GR_NALGOS

@@ -6,6 +6,7 @@
 #include "tune/terms.h"
 
 #include "sched/algorithm.h"
+#include "sched/groups.h"
 
 #include <limits.h>
 
@@ -20,7 +21,7 @@ const struct gr_costs gr_costs_host = {
     .flat_ranks = 8,
     .mailbox = 0.15,
     .mailbox_byte = 0.00008,
-    .mailbox_ranks = 32,
+    .mailbox_ranks = GR_GROUPED_MOST,
 };
 
 /*
@@ -67,23 +68,68 @@ double gr_cost(const struct gr_costs *costs, const struct gr_select_args *q, enu
     return cost_of(costs, q, &t, algo, chunk_bytes);
 }
 
-double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
+/* What a rank does on the slowest path of a call through mailboxes. */
+struct mailbox_work {
+    double boards; /* that it reads one after the other */
+    double bytes;  /* that it copies to boards, and from them */
+};
+
+/* All ranks share one mailbox. */
+static struct mailbox_work work_in_one(const struct gr_select_args *q)
 {
     int rooted = GR_COLL_BCAST == q->coll || GR_COLL_REDUCE == q->coll;
     /* of a barrier, that of the rank that comes last: the others' have been read by then */
     double boards = GR_COLL_BCAST == q->coll || GR_COLL_BARRIER == q->coll ? 1 : q->p - 1;
-    double out =
-        GR_COLL_REDUCE_SCATTER == q->coll ? (double) q->post_bytes / q->p : (double) q->post_bytes;
+    int scatters = GR_COLL_REDUCE_SCATTER == q->coll || GR_COLL_ALLTOALL == q->coll;
+    double out = (double) q->post_bytes / (scatters ? q->p : 1);
 
-    return costs->mailbox * (boards + (rooted ? 0 : 1)) +
-           (rooted ? 1 : GR_MAILBOX_BOTH_WAYS) * costs->mailbox_byte *
-               ((double) q->post_bytes + boards * out);
+    return (struct mailbox_work) {boards + (rooted ? 0 : 1), (double) q->post_bytes + boards * out};
+}
+
+/* To read the boards of a group of n takes as long as that many: while one is read, others come. */
+static double boards_of_group(int n)
+{
+    return 1 + (n - 2) * 0.5;
+}
+
+/* In groups (exec/grouped.h): up all levels but the top, there, and down again. */
+static struct mailbox_work work_in_groups(const struct gr_select_args *q)
+{
+    int below = gr_group_levels(q->p) - 1, columns = gr_grid_columns(q->p), level, n;
+    double boards = below, all = (double) q->post_bytes, copies = 2 * below + 1;
+
+    switch (q->coll) {
+    case GR_COLL_ALLTOALL:
+        return (struct mailbox_work) {boards_of_group(columns) +
+                                          (columns < q->p ? boards_of_group(q->p / columns) : 0),
+                                      (columns < q->p ? 4 : 2) * all};
+    case GR_COLL_BCAST:
+    case GR_COLL_BARRIER:
+        return (struct mailbox_work) {2 * below + 1, 2 * copies * all};
+    default:
+        for (level = 0; level <= below; level++) {
+            n = gr_group_at(q->p, 0, level).n;
+            boards += boards_of_group(n);
+            copies += n;
+        }
+        return (struct mailbox_work) {
+            boards, (GR_COLL_ALLGATHER == q->coll ? 2 * (below + 1) : copies + below) * all};
+    }
+}
+
+double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
+{
+    int rooted = GR_COLL_BCAST == q->coll || GR_COLL_REDUCE == q->coll;
+    struct mailbox_work w = gr_is_grouped(q->p) ? work_in_groups(q) : work_in_one(q);
+
+    return costs->mailbox * w.boards +
+           (rooted ? 1 : GR_MAILBOX_BOTH_WAYS) * costs->mailbox_byte * w.bytes;
 }
 
 /* Whether the call can go through mailboxes. */
 static int fits_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    return GR_COLL_ALLTOALL != q->coll && q->post_bytes <= q->mailbox_bytes &&
+    return gr_mailbox_way(q->coll, q->p) >= 0 && q->post_bytes <= q->mailbox_bytes &&
            q->p <= costs->mailbox_ranks;
 }
 
@@ -181,7 +227,7 @@ struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_
 {
     int forced = is_possible(costs, q, q->forced) ? q->forced : -1, m;
     struct gr_choice best = {.way = GR_ALGO_RING, .us = -1};
-    double us = gr_cost_mailbox(costs, q);
+    double us = fits_mailbox(costs, q) ? gr_cost_mailbox(costs, q) : 0;
 
     for (m = 0; m < GR_NCOPY_METHODS && GR_WAY_MAILBOX != forced; m++) {
         if (may_use(costs, q, (enum gr_copy_method) m)) {

@@ -41,7 +41,7 @@ struct gr_costs {
     /* mailboxes */
     double mailbox;      /* post and take of one rank's board */
     double mailbox_byte; /* copied to a board, or from one */
-    int mailbox_ranks;   /* most ranks: every rank reads all boards */
+    int mailbox_ranks;   /* most ranks */
 };
 
 /* Links in host shared memory; in device memory, by path. */
@@ -99,7 +99,7 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
                          enum gr_algo algo, uint32_t nchannels, size_t *chunk_bytes);
 
 /*
- * The model's time for mailboxes. Where all ranks post, lines are written and read by both sides at
+ * The model's time for mailboxes, which can do the call. Where all ranks post, lines are written and read by both sides at
  * the same time: a byte takes so many times as long.
  */
 #define GR_MAILBOX_BOTH_WAYS 1.6

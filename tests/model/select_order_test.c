@@ -94,7 +94,9 @@ static void check_ways(const struct gr_costs *costs, const struct gr_select_args
             }
         }
     }
-    check_way(costs, &q, GR_WAY_MAILBOX, GR_BY_SLOTS);
+    if (has_mailbox(&q)) {
+        check_way(costs, &q, GR_WAY_MAILBOX, GR_BY_SLOTS);
+    }
 }
 
 static void more_bytes_take_longer_and_better_links_do_not(void **state)
@@ -245,7 +247,10 @@ static void a_chain_crosses_the_network_once_for_each_node(void **state)
     }
 }
 
-/* A rank of a bcast reads the root's mailbox only, in other collectives all ranks'. */
+/*
+ * A rank of a bcast reads one board, and among many ranks one for each step of the way up and down;
+ * in other collectives it reads those of all ranks, or of its groups.
+ */
 static void mailboxes_of_all_ranks_take_longer_to_read(void **state)
 {
     double two, many;
@@ -260,7 +265,8 @@ static void mailboxes_of_all_ranks_take_longer_to_read(void **state)
         q.p = 32;
         set_bytes(&q, GR_COLL_ALLGATHER == coll ? 64 * 16 : 64);
         many = gr_cost_mailbox(&gr_costs_host, &q);
-        assert_true(GR_COLL_BCAST == coll ? many == two : many > 5 * two && many < 50 * two);
+        assert_true(GR_COLL_BCAST == coll ? many > 2 * two && many < 4 * two
+                                          : many > 3 * two && many < 50 * two);
     }
 }
 

@@ -21,8 +21,9 @@ static inline size_t next_bytes(size_t bytes)
 static inline void set_bytes(struct gr_select_args *q, size_t bytes)
 {
     q->bytes = bytes;
-    q->post_bytes =
-        GR_COLL_ALLGATHER == q->coll ? (bytes + (size_t) q->p - 1) / (size_t) q->p : bytes;
+    q->post_bytes = GR_COLL_ALLGATHER == q->coll && q->p < 10
+                        ? (bytes + (size_t) q->p - 1) / (size_t) q->p
+                        : bytes;
 }
 
 /* Ranks of one node, in host memory. */
@@ -143,10 +144,21 @@ static inline void for_each_question(visit_fn visit)
 
 /* ---- what may answer ---- */
 
+/* Whether there are mailboxes for it: for an alltoall among many ranks, those of a grid. */
+static inline int has_mailbox(const struct gr_select_args *q)
+{
+    int side, found = GR_COLL_ALLTOALL == q->coll ? q->p < 10 : q->p <= 512;
+
+    for (side = 1; side <= 32; side++) {
+        found |= GR_COLL_ALLTOALL == q->coll && 0 == q->p % side && q->p / side <= 32;
+    }
+    return found;
+}
+
 static inline int fits_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    return GR_COLL_ALLTOALL != q->coll && q->mailbox_bytes > 0 &&
-           q->post_bytes <= q->mailbox_bytes && q->p <= costs->mailbox_ranks;
+    return has_mailbox(q) && q->mailbox_bytes > 0 && q->post_bytes <= q->mailbox_bytes &&
+           q->p <= costs->mailbox_ranks;
 }
 
 /*

@@ -303,7 +303,8 @@ static int describe(struct rr_rank *rank, struct gr_op_queue *queue, struct call
         total = n * what->count;
     }
     op->data.bytes = total * spec->elem_bytes;
-    op->data.post_bytes = gr_mailbox_bytes(spec->coll, op->data.bytes, largest * spec->elem_bytes);
+    op->data.post_bytes =
+        gr_mailbox_bytes(spec->coll, op->comm->size, op->data.bytes, largest * spec->elem_bytes);
     return mca_coll_gpuring_op_decide(queue, op, call->use, call->device);
 }
 

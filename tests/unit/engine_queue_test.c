@@ -47,7 +47,9 @@ static struct what call_at(size_t k, unsigned salt)
 
 static struct gr_mailbox *mailbox_of(struct rr_rank *rank)
 {
-    return &mca_coll_gpuring_queue_of(&rank->comm, GR_ORDER_NONBLOCKING)->team->mailbox.box;
+    return &mca_coll_gpuring_queue_of(&rank->comm, GR_ORDER_NONBLOCKING)
+                ->team->boards[GR_BOARDS_MAILBOX]
+                .box;
 }
 
 /* Make the links of both kinds, so that the calls after these need no set-up. */

@@ -117,7 +117,7 @@ static size_t at_most(size_t n, size_t most)
 void ex_fit(struct ex_case *c, int p, size_t room)
 {
     size_t elems = room / ex_kinds[c->kind].elem_bytes, at = 0;
-    int scatters = GR_COLL_REDUCE_SCATTER == c->coll, k;
+    int scatters = GR_COLL_REDUCE_SCATTER == c->coll || GR_COLL_ALLTOALL == c->coll, k;
 
     c->count = at_most(c->count, scatters ? elems / (size_t) p : elems);
     for (k = 0; c->has_counts && k < p; k++) {
@@ -140,6 +140,17 @@ static int has_room(const struct ex_world *w, int way, enum gr_coll coll)
     return 1 == most || w->params.slot_bytes / most * (w->params.nslots - 1) >= MOST_ELEM_BYTES;
 }
 
+/* In groups, a set holds all blocks of an allgather. */
+static void fit_mailbox(struct ex_case *c, const struct ex_world *w)
+{
+    size_t room = w->params.mailbox_bytes;
+
+    if (GR_COLL_ALLGATHER == c->coll && w->params.p > GR_GROUP_MOST) {
+        room /= (size_t) w->params.p;
+    }
+    ex_fit(c, w->params.p, room);
+}
+
 void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit)
 {
     int nways = w->params.p > 1 ? GR_NWAYS : GR_NALGOS, way, coll;
@@ -158,7 +169,7 @@ void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn v
     }
     for (; k < b->n; k++) {
         if (GR_WAY_MAILBOX == b->cases[k].way) {
-            ex_fit(&b->cases[k], w->params.p, w->params.mailbox_bytes);
+            fit_mailbox(&b->cases[k], w);
         }
     }
 }

@@ -8,7 +8,7 @@
 #include "exec_ranks.h"
 
 /* The collectives that mailboxes have come first. */
-enum { EX_MAIL_COLLS = GR_COLL_ALLTOALL };
+enum { EX_MAIL_COLLS = GR_COLL_ALLTOALL + 1 };
 
 struct ex_batch {
     struct ex_case *cases; /* to be freed */

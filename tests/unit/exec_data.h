@@ -16,7 +16,7 @@
 #include "exec/plan.h"
 #include "exec/reduce.h"
 
-#define EX_MAX_RANKS 16
+#define EX_MAX_RANKS 80
 
 enum ex_kind_id {
     EX_I32_SUM, /* wraps */

@@ -13,7 +13,7 @@ enum { UNMATCHED = -1000 };
 int ex_team(struct ex_world *w)
 {
     struct gr_mailbox *box;
-    int r;
+    int r, k;
 
     for (r = 0; r < w->params.p; r++) {
         struct gr_team_params params = w->params;
@@ -24,8 +24,10 @@ int ex_team(struct ex_world *w)
             snprintf(w->why, sizeof(w->why), "rank %d: no team", r);
             return -1;
         }
-        box = &w->ranks[r].team->mailbox.box;
-        box->begun = box->posted = box->taken = box->freed = box->acked = w->first;
+        for (k = 0; k < GR_BOARDS_AGREEMENT; k++) {
+            box = &w->ranks[r].team->boards[k].box;
+            box->begun = box->posted = box->taken = box->freed = box->acked = w->first;
+        }
     }
     return 0;
 }
@@ -154,7 +156,10 @@ static void phase_map(struct ex_rank *r, int way, int root)
             mine.host.status = UNMATCHED;
         } else if (EX_TSAN && NULL != out->base) {
             /* the connections of a board share the slab of the first */
-            out->base = gr_slab_base(NULL == in->slab ? reader->in.host[0].slab : in->slab);
+            while (NULL == in->slab) {
+                in--;
+            }
+            out->base = gr_slab_base(in->slab);
         }
     }
     r->joined.host.status =

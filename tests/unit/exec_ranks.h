@@ -25,6 +25,7 @@
 #include "sanitizer/sanitizer.h"
 #include "exec_data.h"
 
+#include "exec/grouped.h"
 #include "exec/host.h"
 #include "link/host_links.h"
 #include "timing/sync_port.h"
@@ -63,7 +64,7 @@ struct ex_rank {
     struct gr_timer timer; /* where the world has timing */
     struct gr_sync_port port;
     struct gr_plan_spec spec; /* of the call that is timed */
-    struct gr_mailbox_call mail;
+    struct gr_grouped mail;   /* in one mailbox: its `whole` */
     int posted;
     struct ex_buffers buffers;
     size_t at; /* number of the case that runs */

@@ -78,6 +78,12 @@ static void timer_begin(struct ex_rank *r, const struct ex_case *c)
 
 /* ---- one rank ---- */
 
+/* What a case needs links for. */
+static int way_of(const struct ex_world *w, const struct ex_case *c)
+{
+    return GR_WAY_MAILBOX == c->way ? gr_mailbox_way(c->coll, w->params.p) : c->way;
+}
+
 static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
 {
     struct gr_host_op *op = &r->gate.op;
@@ -104,6 +110,12 @@ static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
     }
 }
 
+/* Whether calls through mailboxes take several. */
+static int is_grouped(const struct ex_rank *r)
+{
+    return gr_is_grouped(r->team->p);
+}
+
 static void rank_begin(struct ex_rank *r)
 {
     struct ex_world *w = r->world;
@@ -117,22 +129,31 @@ static void rank_begin(struct ex_rank *r)
         stepper_begin(r, c);
         return;
     }
-    r->mail = ex_mail(c, &r->buffers);
-    gr_mailbox_begin(&r->team->mailbox.box, &r->mail);
+    r->mail.whole = ex_mail(c, &r->buffers);
     r->posted = 0;
+    if (is_grouped(r)) {
+        gr_grouped_begin(&r->mail, r->team);
+    } else {
+        gr_mailbox_begin(&r->team->boards[GR_BOARDS_MAILBOX].box, &r->mail.whole);
+    }
 }
 
 /* A poll of a call through mailboxes, with the results of gr_stepper_run(). */
 static int mail_run(struct ex_rank *r)
 {
-    if (!r->posted && !is_shut(&r->gate) && gr_mailbox_post(&r->team->mailbox.box, &r->mail)) {
+    struct gr_mailbox *box = &r->team->boards[GR_BOARDS_MAILBOX].box;
+
+    if (is_grouped(r)) {
+        return !is_shut(&r->gate) && gr_grouped_poll(&r->mail, &r->slots) ? GR_DONE : GR_AGAIN;
+    }
+    if (!r->posted && !is_shut(&r->gate) && gr_mailbox_post(box, &r->mail.whole)) {
         r->posted = 1;
         r->slots++;
     }
     if (!r->posted || is_shut(&r->gate)) {
         return GR_AGAIN;
     }
-    return gr_mailbox_take(&r->team->mailbox.box, &r->mail, &r->slots) ? GR_DONE : GR_AGAIN;
+    return gr_mailbox_take(box, &r->mail.whole, &r->slots) ? GR_DONE : GR_AGAIN;
 }
 
 static int rank_through(const struct ex_rank *r)
@@ -204,8 +225,17 @@ static void explain_wait(struct ex_rank *r)
         at = (int) strlen(r->why);
     }
     if (GR_WAY_MAILBOX == r->world->cases[r->at].way) {
+        const struct gr_boards *boards = &r->team->boards[GR_BOARDS_MAILBOX];
+
         at = snprintf(r->why, sizeof(r->why), r->posted ? "waits for posts:" : "waits to post:");
-        explain_ranks(r, at, ranks, gr_mailbox_waits_for(&r->team->mailbox.box, &r->mail, ranks));
+        if (is_grouped(r)) {
+            boards = gr_grouped_at(&r->mail);
+            at = snprintf(r->why, sizeof(r->why),
+                          "waits in step %d, mailbox %d, for members:", r->mail.step, r->mail.at);
+        }
+        n = gr_mailbox_waits_for(&boards->box, is_grouped(r) ? &r->mail.now : &r->mail.whole,
+                                 ranks);
+        explain_ranks(r, at, ranks, n);
         return;
     }
     for (c = 0; c < r->stepper.nchannels && at < (int) sizeof(r->why) - 80; c++) {
@@ -276,8 +306,10 @@ static void *rank_thread(void *arg)
     int rc = 0;
 
     for (k = 0; k < w->ncases && 0 == rc; k++) {
-        if (GR_LINKS_THERE != gr_team_links(r->team, w->cases[k].way, w->cases[k].root)) {
-            ex_link_rank(r, w->cases[k].way, w->cases[k].root);
+        int way = way_of(w, &w->cases[k]);
+
+        if (GR_LINKS_THERE != gr_team_links(r->team, way, w->cases[k].root)) {
+            ex_link_rank(r, way, w->cases[k].root);
             rc = w->agreed.host.status;
         }
     }
@@ -322,8 +354,10 @@ static int link_all(struct ex_world *w)
     size_t k;
 
     for (k = 0; k < w->ncases && 0 == w->agreed.host.status; k++) {
-        if (GR_LINKS_THERE != gr_team_links(w->ranks[0].team, w->cases[k].way, w->cases[k].root)) {
-            ex_link(w, w->cases[k].way, w->cases[k].root);
+        int way = way_of(w, &w->cases[k]);
+
+        if (GR_LINKS_THERE != gr_team_links(w->ranks[0].team, way, w->cases[k].root)) {
+            ex_link(w, way, w->cases[k].root);
         }
     }
     return w->agreed.host.status;

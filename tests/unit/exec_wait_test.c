@@ -344,18 +344,21 @@ static void nobody_leaves_a_barrier_before_the_last_rank_enters(void **state)
                                                  .out = &token[r],
                                                  .count = 1,
                                                  .reducer = {.elem_bytes = 1}};
-            gr_mailbox_begin(&w.ranks[r].team->mailbox.box, &calls[r]);
+            gr_mailbox_begin(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &calls[r]);
         }
         for (again = 0; again < 2; again++) {
             for (r = 0; r < 4; r++) {
                 assert_true(r == late % 4 ||
-                            0 == enter_and_look(&w.ranks[r].team->mailbox.box, &calls[r]));
+                            0 == enter_and_look(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box,
+                                                &calls[r]));
             }
         }
         for (r = 0; r < 4; r++) { /* the late one first */
             int rank = (late + r) % 4;
 
-            assert_int_equal(enter_and_look(&w.ranks[rank].team->mailbox.box, &calls[rank]), 1);
+            assert_int_equal(
+                enter_and_look(&w.ranks[rank].team->boards[GR_BOARDS_MAILBOX].box, &calls[rank]),
+                1);
         }
     }
     ex_close(&w);

@@ -173,16 +173,18 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     for (r = 0; r < 3; r++) { /* all begin it, one takes it late */
         ex_buffers_make(&buffers, &c, 3, r);
         mail = ex_mail(&c, &buffers);
-        gr_mailbox_begin(&w.ranks[r].team->mailbox.box, &mail);
-        assert_int_equal(gr_mailbox_post(&w.ranks[r].team->mailbox.box, &mail), 1);
-        assert_int_equal(2 == r || gr_mailbox_take(&w.ranks[r].team->mailbox.box, &mail, &moved),
+        gr_mailbox_begin(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mail);
+        assert_int_equal(gr_mailbox_post(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mail),
+                         1);
+        assert_int_equal(2 == r || gr_mailbox_take(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box,
+                                                   &mail, &moved),
                          1);
         if (r < 2) {
             ex_buffers_free(&buffers);
         }
     }
     late = w.ranks[2].team;
-    board = gr_slab_base(w.ranks[0].team->mailbox.board);
+    board = gr_slab_base(w.ranks[0].team->boards[GR_BOARDS_MAILBOX].board);
     w.ranks[2].team = NULL;
     next_team(&w, 2, 100, 9);
     assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
@@ -190,8 +192,8 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     c.seed = 4; /* the same call with other data */
     run(&w, &c, 1, EX_STEPPED);
     c.seed = 3;
-    assert_ptr_not_equal(gr_slab_base(w.ranks[0].team->mailbox.board), board);
-    assert_int_equal(gr_mailbox_take(&late->mailbox.box, &mail, &moved), 1);
+    assert_ptr_not_equal(gr_slab_base(w.ranks[0].team->boards[GR_BOARDS_MAILBOX].board), board);
+    assert_int_equal(gr_mailbox_take(&late->boards[GR_BOARDS_MAILBOX].box, &mail, &moved), 1);
     assert_int_equal(ex_buffers_check(&buffers, &c, 3, 2, want, why, sizeof(why)), 0);
     ex_leave(&w);
     assert_true(gr_pool_usage(w.ranks[0].pool).leased > 0);
@@ -226,18 +228,21 @@ static void calls_may_begin_before_there_are_boards(void **state)
                 .out = (unsigned char *) &sums[r][k],
                 .count = 1,
                 .reducer = {8, gr_reduce_find(GR_TYPE_U64, GR_OP_SUM), NULL, NULL}};
-            gr_mailbox_begin(&w.ranks[r].team->mailbox.box, &mails[r][k]);
+            gr_mailbox_begin(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mails[r][k]);
         }
     }
     assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
     for (k = 0; k < CALLS; k++) {
         for (r = 0; r < P; r++) {
-            assert_int_equal(gr_mailbox_post(&w.ranks[r].team->mailbox.box, &mails[r][k]), 1);
-            assert_int_equal(gr_mailbox_take(&w.ranks[r].team->mailbox.box, &mails[r][k], &moved),
+            assert_int_equal(
+                gr_mailbox_post(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mails[r][k]), 1);
+            assert_int_equal(gr_mailbox_take(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box,
+                                             &mails[r][k], &moved),
                              r == P - 1);
         }
         for (r = 0; r < P - 1; r++) {
-            assert_int_equal(gr_mailbox_take(&w.ranks[r].team->mailbox.box, &mails[r][k], &moved),
+            assert_int_equal(gr_mailbox_take(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box,
+                                             &mails[r][k], &moved),
                              1);
         }
         for (r = 0; r < P; r++) {
@@ -248,6 +253,58 @@ static void calls_may_begin_before_there_are_boards(void **state)
 }
 
 /* ---- set-up ---- */
+
+/* Many ranks make boards with those of their groups only, on three levels, and of row and column. */
+static void many_ranks_connect_in_groups(void **state)
+{
+    enum { P = 80 };
+    struct gr_team_params params = {.p = P,
+                                    .nchannels = 1,
+                                    .nslots = 2,
+                                    .slot_bytes = 256,
+                                    .nsets = 4,
+                                    .mailbox_bytes = 2 * P * 8};
+    struct ex_batch b = {.random = &seed};
+    struct ex_world w;
+    size_t usage;
+    int coll, r, k;
+
+    (void) state;
+    assert_int_equal(gr_torus_parse("", &params.torus), 0);
+    assert_int_equal(ex_open(&w, &params, 1 << 20, rng_next(&seed)), 0);
+    for (coll = 0; coll < EX_MAIL_COLLS; coll++) {
+        for (k = 0; k < 2; k++) {
+            struct ex_case *c = ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) coll);
+
+            c->kind = EX_F64_SUM;
+            c->count = 2;
+        }
+    }
+    ex_shuffle(&b);
+    run(&w, b.cases, b.n, EX_STEPPED);
+    for (r = 0; r < P; r++) {
+        usage = gr_pool_usage(w.ranks[r].pool).leased;
+        for (k = 0; k < GR_BOARDS_AGREEMENT; k++) {
+            const struct gr_boards *boards = &w.ranks[r].team->boards[k];
+
+            assert_int_equal(NULL != boards->board, boards->group.n > 0);
+            if (boards->group.n > 0) {
+                assert_in_range(boards->box.p, 2, 10);
+                assert_ptr_equal(boards->box.boards[boards->group.me].users,
+                                 gr_slab_base(boards->board));
+            }
+        }
+        assert_in_range(usage, 3 * 4 * 2 * P * 8, 6 * 4 * 2 * P * 8);
+    }
+    ex_leave(&w);
+    for (r = 0; r < P; r++) {
+        assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
+    }
+    assert_int_equal(ex_team(&w), 0);
+    run(&w, b.cases, b.n, EX_STEPPED);
+    ex_close(&w);
+    free(b.cases);
+}
 
 /* One rank has no memory for the links of one algorithm; it has for another's. */
 static void a_set_up_that_fails_gives_everything_back(void **state)
@@ -292,7 +349,7 @@ static void boards_that_cannot_be_made_are_given_back(void **state)
     assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), GR_ERR_LIMIT);
     for (r = 0; r < 5; r++) {
         assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
-        assert_null(w.ranks[r].team->mailbox.board);
+        assert_null(w.ranks[r].team->boards[GR_BOARDS_MAILBOX].board);
         assert_int_equal(gr_team_links(w.ranks[r].team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
         assert_int_equal(w.ranks[r].team->direct, 1); /* which is another matter */
     }
@@ -384,6 +441,7 @@ int main(void)
         cmocka_unit_test(the_next_team_begins_with_any_epoch),
         cmocka_unit_test(a_reader_that_is_late_to_leave_keeps_the_board),
         cmocka_unit_test(calls_may_begin_before_there_are_boards),
+        cmocka_unit_test(many_ranks_connect_in_groups),
         cmocka_unit_test(a_set_up_that_fails_gives_everything_back),
         cmocka_unit_test(boards_that_cannot_be_made_are_given_back),
         cmocka_unit_test(one_rank_that_cannot_read_memory_decides_for_all),

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sequences of mailbox calls (grouped.h). */
+#include "exec/grouped.h"
+
+#include <string.h>
+
+static int top(const struct gr_grouped *c)
+{
+    return c->levels - 1;
+}
+
+/* Whether all ranks share one mailbox: then the call is one step. */
+static int is_single(const struct gr_grouped *c)
+{
+    return c->boards[0].group.n == c->p;
+}
+
+/* Levels below the top that this rank is in. */
+static int below(const struct gr_grouped *c)
+{
+    return c->mine < c->levels ? c->mine : top(c);
+}
+
+static const struct gr_group *group(const struct gr_grouped *c, int level)
+{
+    return &c->boards[level].group;
+}
+
+/* The member that speaks for the root in this rank's group of a level; the leader: none does. */
+static int speaker(const struct gr_grouped *c, int level)
+{
+    int member = gr_group_member(group(c, level), c->whole.root);
+
+    return member < 0 ? 0 : member;
+}
+
+/* The lowest level whose group holds the root; mine: none. */
+static int root_level(const struct gr_grouped *c)
+{
+    int level = 0;
+
+    while (level < c->mine && gr_group_member(group(c, level), c->whole.root) < 0) {
+        level++;
+    }
+    return level;
+}
+
+/* Elements of the blocks of the ranks from first up to, but without, end. */
+static size_t sum(const struct gr_mailbox_call *whole, int first, int end)
+{
+    size_t n = 0;
+    int r;
+
+    if (NULL == whole->counts) {
+        return (size_t) (end - first) * whole->count;
+    }
+    for (r = first; r < end; r++) {
+        n += whole->counts[r];
+    }
+    return n;
+}
+
+/* Elements of the vector that is combined, or that all ranks get. */
+static size_t all(const struct gr_grouped *c)
+{
+    const struct gr_mailbox_call *w = &c->whole;
+    int last = c->p - 1;
+
+    if (GR_COLL_REDUCE_SCATTER == w->coll && NULL != w->displs) {
+        return w->displs[last] + sum(w, last, c->p);
+    }
+    return GR_COLL_REDUCE_SCATTER == w->coll || GR_COLL_ALLGATHER == w->coll ? sum(w, 0, c->p)
+                                                                             : w->count;
+}
+
+/* ---- the steps of a call ---- */
+
+/* From the members of a group to its leader, or to the root's speaker; to all: at the top. */
+static void set_up(struct gr_grouped *c, int level)
+{
+    const struct gr_mailbox_call *w = &c->whole;
+    const struct gr_group *g = group(c, level);
+    struct gr_mailbox_call *now = &c->now;
+    int is_top = level == top(c), receives = is_top || 0 == g->me, k;
+
+    now->in = 0 == level ? w->in : c->acc;
+    now->out = c->acc;
+    now->count = all(c);
+    switch (w->coll) {
+    case GR_COLL_ALLGATHER:
+        now->in = 0 == level ? w->in : c->acc + sum(w, 0, c->rank) * w->reducer.elem_bytes;
+        now->coll = GR_COLL_ALLGATHER;
+        now->counts = c->counts;
+        now->displs = c->displs;
+        for (k = 0; k < g->n; k++) {
+            int first = g->first + k * g->step;
+
+            c->counts[k] = receives || k == g->me ? sum(w, first, gr_group_next(g, k)) : 0;
+            c->displs[k] = sum(w, 0, first);
+        }
+        if (!receives) { /* it leaves its own block where it is */
+            now->out = (unsigned char *) now->in;
+            c->displs[g->me] = 0;
+        }
+        break;
+    case GR_COLL_BARRIER:
+        now->in = w->in;
+        now->coll = receives ? GR_COLL_BARRIER : GR_COLL_REDUCE;
+        break;
+    case GR_COLL_REDUCE:
+        now->coll = GR_COLL_REDUCE;
+        now->root = is_top ? speaker(c, level) : 0;
+        break;
+    default:
+        now->coll = is_top ? GR_COLL_ALLREDUCE : GR_COLL_REDUCE;
+    }
+}
+
+/* From the leader of a group to all members; of a reduce, to the root's speaker only. */
+static void set_down(struct gr_grouped *c, int level)
+{
+    struct gr_mailbox_call *now = &c->now;
+    int me = group(c, level)->me, to = speaker(c, level);
+
+    now->coll = GR_COLL_BCAST;
+    now->in = GR_COLL_BARRIER == c->whole.coll ? c->whole.in : c->acc;
+    now->out = c->acc;
+    now->count = all(c);
+    if (GR_COLL_REDUCE == c->whole.coll && (0 == to || (0 != me && me != to))) {
+        now->count = 0;
+    }
+}
+
+/* From the root's speaker to all members, or from the leader where the group does not hold it. */
+static void set_bcast(struct gr_grouped *c, int level)
+{
+    const struct gr_mailbox_call *w = &c->whole;
+
+    c->now.coll = GR_COLL_BCAST;
+    c->now.root = speaker(c, level);
+    c->now.in = c->rank == w->root ? w->in : w->out;
+    c->now.out = w->out;
+    c->now.count = w->count;
+}
+
+/*
+ * Blocks [i][k] of the grid that has n columns, as [k][i]: `rows` times n blocks of `bytes` each.
+ */
+static void transpose(unsigned char *to, const unsigned char *from, int rows, int n, size_t bytes)
+{
+    int i, k;
+
+    for (i = 0; i < rows; i++) {
+        for (k = 0; k < n; k++) {
+            memcpy(to + (size_t) (k * rows + i) * bytes, from + (size_t) (i * n + k) * bytes,
+                   bytes);
+        }
+    }
+}
+
+/*
+ * Of the grid's two steps, the first: blocks for the ranks of column k go to the member of that
+ * column in this rank's row. The second: what the row has for row i goes to the member of that row
+ * in this rank's column. Between them blocks lie in the order of their senders.
+ */
+static void set_alltoall(struct gr_grouped *c, int step)
+{
+    const struct gr_mailbox_call *w = &c->whole;
+    size_t bytes = w->count * w->reducer.elem_bytes;
+    int columns = c->boards[0].group.n, rows = c->p / columns;
+
+    c->now.coll = GR_COLL_ALLTOALL;
+    c->now.out = w->out;
+    c->now.in = c->scratch;
+    c->now.count = w->count * (size_t) (0 == step ? rows : columns);
+    if (0 == step) {
+        transpose(c->scratch, w->in, rows, columns, bytes);
+    } else {
+        transpose(c->scratch, w->out, columns, rows, bytes);
+    }
+}
+
+static void set_step(struct gr_grouped *c)
+{
+    int step = c->step, up, k;
+
+    c->at = 0;
+    c->now = (struct gr_mailbox_call) {.reducer = c->whole.reducer};
+    if (is_single(c)) {
+        c->now = c->whole;
+        gr_mailbox_begin(&c->boards[0].box, &c->now);
+        return;
+    }
+    switch (c->whole.coll) {
+    case GR_COLL_ALLTOALL:
+        c->at = step;
+        set_alltoall(c, step);
+        break;
+    case GR_COLL_BCAST:
+        k = root_level(c);
+        k = k < c->mine ? k : c->mine - 1;
+        c->at = step < c->mine - k ? k + step : c->mine - 1 - step;
+        set_bcast(c, c->at);
+        break;
+    default:
+        up = c->mine;
+        c->at = step < up ? step : below(c) - 1 - (step - up);
+        (step < up ? set_up : set_down)(c, c->at);
+    }
+    gr_mailbox_begin(&c->boards[c->at].box, &c->now);
+}
+
+static int steps_of(const struct gr_grouped *c)
+{
+    int lowest = 0;
+
+    if (GR_COLL_BCAST == c->whole.coll || GR_COLL_ALLTOALL == c->whole.coll) {
+        return c->mine;
+    }
+    if (GR_COLL_REDUCE == c->whole.coll) {
+        lowest = root_level(c);
+        lowest = lowest < below(c) ? lowest : below(c);
+    }
+    return c->mine + below(c) - lowest;
+}
+
+/* ---- a call ---- */
+
+void gr_grouped_begin(struct gr_grouped *c, struct gr_team *team)
+{
+    const struct gr_mailbox_call *w = &c->whole;
+    int way = gr_mailbox_way(w->coll, team->p);
+
+    c->boards = gr_team_boards(team, way);
+    c->scratch = team->scratch;
+    c->p = team->p;
+    c->rank = team->rank;
+    c->levels = gr_group_levels(team->p);
+    c->mine = gr_team_nboards(team, way);
+    c->acc = GR_COLL_REDUCE_SCATTER == w->coll ||
+                     (GR_COLL_REDUCE == w->coll && c->rank != w->root) ||
+                     (GR_COLL_ALLGATHER == w->coll && NULL != w->displs)
+                 ? c->scratch
+                 : w->out;
+    c->nsteps = is_single(c) ? 1 : steps_of(c);
+    c->step = 0;
+    set_step(c);
+}
+
+/* Copy results out of scratch. */
+static void finish(const struct gr_grouped *c)
+{
+    const struct gr_mailbox_call *w = &c->whole;
+    size_t elem = w->reducer.elem_bytes, at = 0, n;
+    int r;
+
+    if (GR_COLL_REDUCE_SCATTER == w->coll) {
+        at = NULL != w->displs ? w->displs[c->rank] : sum(w, 0, c->rank);
+        memcpy(w->out, c->acc + at * elem, sum(w, c->rank, c->rank + 1) * elem);
+    }
+    for (r = 0; GR_COLL_ALLGATHER == w->coll && NULL != w->displs && r < c->p; r++) {
+        n = sum(w, r, r + 1);
+        memcpy(w->out + w->displs[r] * elem, c->acc + at * elem, n * elem);
+        at += n;
+    }
+}
+
+int gr_grouped_poll(struct gr_grouped *c, uint64_t *moved)
+{
+    for (;;) {
+        struct gr_mailbox *box = &c->boards[c->at].box;
+
+        if (box->posted == c->now.epoch - 1 && !gr_mailbox_post(box, &c->now)) {
+            return 0;
+        }
+        if (!gr_mailbox_take(box, &c->now, moved)) {
+            return 0;
+        }
+        if (++c->step == c->nsteps) {
+            if (!is_single(c)) {
+                finish(c);
+            }
+            return 1;
+        }
+        set_step(c);
+    }
+}

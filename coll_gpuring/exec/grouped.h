@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Small messages among many ranks: a call is a sequence of calls on the mailboxes of groups
+ * (sched/groups.h), each as in mailbox.h. With L levels:
+ *
+ *      allreduce       reduce to the leader at levels 0 .. L-2, allreduce at L-1, bcast from the
+ *                      leader at L-2 .. 0
+ *      barrier         the same with a token: a leader waits for its members, those for it
+ *      reduce_scatter  the same with all blocks; each rank copies its own out
+ *      reduce          up as an allreduce, at level L-1 to the member that speaks for the root;
+ *                      then down to the root, in those groups that hold it
+ *      allgather       each leader gathers the blocks of its group, packed in the order of ranks;
+ *                      allgather at L-1; then bcasts of all blocks
+ *      bcast           up from the root by the groups that hold it, then down in all others
+ *      alltoall        in the rows of a grid, all that is for each column; then in its columns
+ *
+ * So a rank takes a message, or what one other rank has put together, from at most GR_GROUP_MOST
+ * boards at each level. Every member of a group takes part in the same calls of its mailbox, some
+ * with an empty message. One that few ranks share has a sequence of one.
+ */
+#ifndef GR_EXEC_GROUPED_H
+#define GR_EXEC_GROUPED_H
+
+#include "exec/mailbox.h"
+#include "link/team.h"
+#include "sched/groups.h"
+
+struct gr_grouped {
+    struct gr_mailbox_call whole; /* set by the caller; kept until the call is done */
+
+    /* Private, from here on. */
+    struct gr_mailbox_call now; /* the step's call on its mailbox */
+    struct gr_boards *boards;   /* of the team: [level], or row and column. Borrowed */
+    unsigned char *scratch;     /* of the team. Borrowed */
+    unsigned char *acc;         /* where results come together: whole.out or scratch */
+    int p, rank;                /* of the team */
+    int levels;                 /* of all groups */
+    int mine;                   /* that this rank is in */
+    int nsteps;
+    int step; /* from 0 */
+    int at;   /* number of its mailbox */
+    /* blocks of the members of a group, for the step's call */
+    size_t counts[GR_GROUP_MOST], displs[GR_GROUP_MOST];
+};
+
+/*
+ * Begin the call whose `whole` is set. The team has the boards, and no other call of them is begun
+ * and not done, but for calls on single mailboxes that were posted early.
+ */
+void gr_grouped_begin(struct gr_grouped *call, struct gr_team *team);
+
+/*
+ * Go on. 1: the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). *moved is
+ * increased by the number of boards that were taken.
+ */
+int gr_grouped_poll(struct gr_grouped *call, uint64_t *moved);
+
+/* The boards of the present step. */
+static inline const struct gr_boards *gr_grouped_at(const struct gr_grouped *call)
+{
+    return &call->boards[call->at];
+}
+
+#endif
