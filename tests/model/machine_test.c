@@ -285,16 +285,19 @@ static void measures_and_leaves_nothing(void **state)
     struct gr_machine m;
     cpu_set_t before, after;
     char text[512];
-    int rc, tries;
+    int threads, rc, tries;
 
     (void) state;
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    /* a sanitizer has a thread of its own from the first that is created on */
+    (void) gr_machine_measure(0, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM), &m);
+    threads = threads_of_process();
     for (tries = 0, rc = GR_ERR_TIMEOUT; tries < 20 && GR_ERR_TIMEOUT == rc; tries++) {
         rc = gr_machine_measure(2, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM), &m);
     }
     assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
-    assert_int_equal(threads_of_process(), 1);
+    assert_int_equal(threads_of_process(), threads);
     if (GR_ERR_NOT_SUPPORTED == rc) {
         skip(); /* one processor */
     }
@@ -306,12 +309,13 @@ static void measures_and_leaves_nothing(void **state)
 static void ends_when_the_time_is_over(void **state)
 {
     struct gr_machine m = machine_of(1, 1, 1, 1), none = {.exchange = 0};
+    int threads = threads_of_process();
     int rc = gr_machine_measure(0, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM), &m);
 
     (void) state;
     assert_true(GR_ERR_TIMEOUT == rc || GR_ERR_NOT_SUPPORTED == rc);
     assert_memory_equal(&m, &none, sizeof(m));
-    assert_int_equal(threads_of_process(), 1);
+    assert_int_equal(threads_of_process(), threads);
 }
 
 int main(void)
