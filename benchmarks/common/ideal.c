@@ -2,6 +2,8 @@
 /* The factors and bounds of ideal.h. */
 #include "ideal.h"
 
+#include "base/interpolate.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -234,31 +236,11 @@ static const struct {
 const size_t ideal_sizes[IDEAL_SIZES] = {1 << 10,   4 << 10, 16 << 10, 64 << 10,
                                          256 << 10, 1 << 20, 4 << 20,  32 << 20};
 
-static double rate_of(const struct ideal_rates *rates, double bytes)
-{
-    double below = (double) ideal_sizes[0], above, share;
-    int k = 0;
-
-    if (bytes <= below) {
-        return rates->GBs[0];
-    }
-    while (k < IDEAL_SIZES && (double) ideal_sizes[k] < bytes) {
-        k++;
-    }
-    if (IDEAL_SIZES == k) {
-        return rates->GBs[IDEAL_SIZES - 1];
-    }
-    below = (double) ideal_sizes[k - 1];
-    above = (double) ideal_sizes[k];
-    share = log(bytes / below) / log(above / below);
-    return rates->GBs[k - 1] + share * (rates->GBs[k] - rates->GBs[k - 1]);
-}
-
 double ideal_limit(enum ideal_kind kind, int ranks, const struct ideal_rates *rates, size_t bytes)
 {
     double block = kinds[kind].passes(ranks) * (double) bytes / ranks;
-    double us =
-        kinds[kind].exchanges(ranks) * rates->exchange_us + block / rate_of(rates, block) * 1e-3;
+    double us = kinds[kind].exchanges(ranks) * rates->exchange_us +
+                block / gr_interpolate(ideal_sizes, rates->GBs, IDEAL_SIZES, block) * 1e-3;
 
     return ranks < 2 ? NAN : ideal_busbw(kind, bytes, us * 1e-6, ranks);
 }

@@ -6,7 +6,8 @@ from . import stock
 
 # How messages in host memory are copied: always through slots, or as the built-in constants say, which is by single copy
 # from 4 KiB on. Between nodes there are slots only.
-COPIES = {"slots": ["--mca", "coll_gpuring_single_copy", "0"], "single": ["--mca", "coll_gpuring_measure", "0"]}
+COPIES = {"slots": ["--mca", "coll_gpuring_single_copy", "0"],
+          "single": ["--mca", "coll_gpuring_measure", "0", "--mca", "coll_gpuring_tune_file", "none"]}
 
 
 def algorithms(build, collectives):

@@ -8,6 +8,9 @@
 #include "opal/mca/pmix/pmix.h"
 #include "opal/util/info.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define GR_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 #define GR_COMPONENT_EXPORT OMPI_MODULE_DECLSPEC
 typedef mca_coll_base_component_2_0_0_t gr_coll_component_t;
@@ -30,6 +33,15 @@ typedef const int *gr_counts_t;
 
 /* publish bytes with MPI_Init's exchange of connection data */
 #define GR_MODEX_SCOPE OPAL_PMIX_GLOBAL
+
+/* Whether a launcher started this process, which may have bound it to processors. */
+static inline bool gr_ompi_may_be_bound(void)
+{
+    const char *policy = getenv("OMPI_MCA_hwloc_base_binding_policy");
+
+    return NULL != getenv("OMPI_MCA_orte_bound_at_launch") &&
+           (NULL == policy || 0 != strncmp(policy, "none", 4));
+}
 
 /* The value of an info key; false: there is none. */
 static inline bool gr_info_get(struct opal_info_t *info, const char *key, char *value, int size)

@@ -7,6 +7,7 @@
 
 #include "opal/mca/pmix/pmix-internal.h"
 #include "opal/util/info.h"
+#include "opal/util/proc.h"
 #include "opal/util/string_copy.h"
 
 #define GR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
@@ -44,6 +45,12 @@ OMPI_DECLSPEC extern struct ompi_predefined_datatype_t ompi_mpi_short_float;
 
 /* publish bytes with MPI_Init's exchange of connection data */
 #define GR_MODEX_SCOPE PMIX_GLOBAL
+
+/* Whether a launcher has bound this process to processors. */
+static inline bool gr_ompi_may_be_bound(void)
+{
+    return opal_process_info.proc_is_bound;
+}
 
 /* The value of an info key; false: there is none. */
 static inline bool gr_info_get(struct opal_info_t *info, const char *key, char *value, int size)

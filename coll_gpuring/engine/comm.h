@@ -36,7 +36,8 @@ struct gr_comm {
     gr_params_t params;        /* the values that all ranks use */
     bool gpu;                  /* some rank may have buffers on a device */
     struct gr_torus torus;     /* that the ranks form; ndims 0: none is known */
-    struct gr_machine machine; /* the job's, as measured; all zero: built-in constants are used */
+    struct gr_machine machine; /* the node's; all zero: built-in constants are used */
+    struct gr_machine fixed;   /* of it what was not measured in this job */
 
     /* ranks and nodes */
     int32_t *pids;           /* [rank]; owned */

@@ -10,6 +10,7 @@
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
 #include "mpi/comm_torus.h"
+#include "mpi/constants.h"
 #include "mpi/modex.h"
 #include "mpi/op.h"
 #include "mpi/module.h"
@@ -30,15 +31,14 @@ static int make_blocking(mca_coll_gpuring_module_t *module)
 }
 
 /* Say once by which constants ranks of a node choose. */
-static void tell_machine(const mca_coll_gpuring_module_t *module)
+static void tell_constants(const mca_coll_gpuring_module_t *module)
 {
-    static bool said;
-    char text[512];
+    static bool told;
 
-    if (!said && 0 > module->refused && NULL == module->comm.remote) {
-        said = true;
+    if (!told && 0 > module->refused && NULL == module->comm.remote) {
+        told = true;
         opal_output(0, "gpuring: the cost model's constants inside a node: %s",
-                    gr_machine_text(&module->comm.machine, text, sizeof(text)));
+                    mca_coll_gpuring_constants_text());
     }
 }
 
@@ -70,7 +70,7 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
         opal_output(0, "gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
                     0 > module->refused ? "taken"
                                         : mca_coll_gpuring_fallback_name(module->refused));
-        tell_machine(module);
+        tell_constants(module);
     }
     return OMPI_SUCCESS;
 }

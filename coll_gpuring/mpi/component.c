@@ -108,8 +108,7 @@ static int gpuring_close(void)
     mca_coll_gpuring_requests_close();
     mca_coll_gpuring_failures_close(&gr_process);
     mca_coll_gpuring_stats_report();
-    free(gr_settings.report);
-    gr_settings.report = NULL;
+    mca_coll_gpuring_params_close();
     mca_coll_gpuring_net_close(); /* which may still be in the devices' memory */
     mca_coll_gpuring_pinned_close();
     mca_coll_gpuring_copy_streams_close();

@@ -15,21 +15,22 @@
 #include "engine/rails.h"
 #include "mpi/abi.h"
 #include "mpi/comm_torus.h"
+#include "mpi/constants.h"
 #include "mpi/locality.h"
 #include "mpi/module.h"
 #include "mpi/params.h"
 #include "mpi/runtime.h"
 
 #include "base/cma.h"
-#include "exec/reduce.h"
 #include "net/rails.h"
+#include "topo/cpus.h"
 #include "topo/torus.h"
-#include "tune/machine.h"
-#include "tune/measure.h"
+#include "tune/constants.h"
 
 #include "ompi/proc/proc.h"
 #include "opal/mca/base/mca_base_var.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@
  * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
  * hash is a part of the version.
  */
-#define WIRE_VERSION 19
+#define WIRE_VERSION 20
 
 static uint64_t wire_version(void)
 {
@@ -56,7 +57,9 @@ struct modex_record {
     gr_params_t params;
     gr_bad_param_t bad;
     struct gr_probe probe;     /* whether others can read its memory, they find out with this */
-    struct gr_machine machine; /* what it measured; all zero: nothing */
+    struct gr_cpu_place place; /* processors that it may use */
+    /* the last field, of the job's first rank only: the cost model's, inside its node */
+    struct gr_constants constants;
 };
 
 /* What is known of the processes of this job, by vpid. */
@@ -81,9 +84,6 @@ static bool yields(void)
            NULL != value && *value;
 }
 
-/* Seconds in which the machine is measured. On a quiet machine it takes 7 ms. */
-#define MEASURE_LIMIT 0.02
-
 /* Whether ranks of this node share cores: then measured times mean nothing. */
 static bool shares_cores(const struct modex_record *record)
 {
@@ -91,16 +91,25 @@ static bool shares_cores(const struct modex_record *record)
            (long) opal_process_info.num_local_peers + 1 > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* The job's first rank measures for all. */
-static void measure(struct modex_record *record)
+/* Where this process runs, and what the job's first rank knows of the node, for all. */
+static void describe_node(struct modex_record *record)
 {
-    if (0 != gr_settings.measure && record->on && 0 != record->params.value[GR_PARAM_HOST] &&
-        !shares_cores(record) && 0 == OPAL_PROC_MY_NAME.vpid &&
-        opal_process_info.num_local_peers > 0) {
-        /* without a result the constants are the built-in ones */
-        (void) gr_machine_measure(MEASURE_LIMIT, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM),
-                                  &record->machine);
+    bool wanted = record->on && 0 != record->params.value[GR_PARAM_HOST] &&
+                  opal_process_info.num_local_peers > 0;
+
+    memset(&record->place, 0xff, sizeof(record->place)); /* not known */
+    if (wanted) {
+        record->place = mca_coll_gpuring_place();
     }
+    if (wanted && 0 == OPAL_PROC_MY_NAME.vpid) {
+        mca_coll_gpuring_constants_find(&record->constants, shares_cores(record));
+    }
+}
+
+/* Bytes of a process's record: only the job's first rank sends constants. */
+static size_t record_size(opal_vpid_t vpid)
+{
+    return 0 == vpid ? sizeof(struct modex_record) : offsetof(struct modex_record, constants);
 }
 
 int mca_coll_gpuring_modex_publish(void)
@@ -119,8 +128,9 @@ int mca_coll_gpuring_modex_publish(void)
     record.node = mca_coll_gpuring_locality_number();
     record.rails = mca_coll_gpuring_rails_here();
     record.yields = yields();
-    measure(&record);
-    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &record, sizeof(record));
+    describe_node(&record);
+    OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &record,
+                    record_size(OPAL_PROC_MY_NAME.vpid));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
 }
 
@@ -139,10 +149,10 @@ void mca_coll_gpuring_modex_close(void)
 }
 
 /* Whether a process of ours can have said so. */
-static bool is_good(const struct modex_record *record)
+static bool is_good(const struct modex_record *record, opal_vpid_t vpid)
 {
     return wire_version() == record->version && record->rails >= 1 &&
-           record->rails <= GR_NET_RAILS &&
+           (0 != vpid || gr_constants_good(&record->constants)) && record->rails <= GR_NET_RAILS &&
            mca_coll_gpuring_params_good(&record->params, &record->bad);
 }
 
@@ -154,7 +164,8 @@ static struct modex_record *fetch(const opal_process_name_t *name)
     int rc;
 
     OPAL_MODEX_RECV(rc, mca_coll_gpuring_registered, name, (void **) &record, &size);
-    if (OPAL_SUCCESS == rc && NULL != record && sizeof(*record) == size && is_good(record)) {
+    if (OPAL_SUCCESS == rc && NULL != record && record_size(name->vpid) == size &&
+        is_good(record, name->vpid)) {
         return record;
     }
     free(record);
@@ -431,15 +442,19 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
 }
 
 /*
- * What the first rank of this job measured, for all of its communicators: all ranks of one choose
- * alike. Between nodes choices follow built-in constants and parameters. OMPI error code.
+ * The constants of the job's first rank, for all of its communicators inside a node, whose ranks
+ * choose alike. Those of the farthest ranks count, which every call waits for. Between nodes
+ * choices follow built-in constants and parameters. OMPI error code.
  */
-static int find_machine(mca_coll_gpuring_module_t *module)
+static int find_constants(mca_coll_gpuring_module_t *module, int p,
+                          struct modex_record *const *records)
 {
     opal_process_name_t first = ompi_proc_local()->super.proc_name;
     struct modex_record *record;
+    int r, d, distance = 0;
 
     memset(&module->comm.machine, 0, sizeof(module->comm.machine));
+    memset(&module->comm.fixed, 0, sizeof(module->comm.fixed));
     if (NULL != module->comm.remote) {
         return OMPI_SUCCESS;
     }
@@ -448,7 +463,11 @@ static int find_machine(mca_coll_gpuring_module_t *module)
     if (NULL == record) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->comm.machine = record->machine;
+    for (r = 1; r < p; r++) {
+        d = gr_cpu_place_distance(&records[0]->place, &records[r]->place);
+        distance = d > distance ? d : distance;
+    }
+    mca_coll_gpuring_constants_use(module, &record->constants, distance);
     return OMPI_SUCCESS;
 }
 
@@ -477,7 +496,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
         merge_params(comm, records, &module->comm.params);
         check_torus(comm, &module->comm.params);
         rc = find_direct(module, comm, records);
-        rc = OMPI_SUCCESS == rc ? find_machine(module) : rc;
+        rc = OMPI_SUCCESS == rc ? find_constants(module, ompi_comm_size(comm), records) : rc;
         rc = OMPI_SUCCESS == rc && NULL != module->comm.remote
                  ? find_order(module, ompi_comm_size(comm), records)
                  : rc;

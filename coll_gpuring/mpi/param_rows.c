@@ -56,10 +56,14 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "1 (default): read large messages from the sender's memory (process_vm_readv), if the kernel "
      "permits it between all ranks of a communicator; 0: copy them through shared memory"},
     {"measure", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.measure,
-     "1 (default): rank 0 of the job measures in MPI_Init, in about 7 ms, how fast ranks of its "
-     "node "
-     "exchange data, if coll_gpuring_host is 1 and ranks do not share cores; all ranks choose by "
-     "that how messages in host memory are copied. 0: built-in constants"},
+     "1 (default): rank 0 of the job measures in MPI_Init, in about 5 ms, how fast ranks of its "
+     "node exchange data, if coll_gpuring_host is 1, ranks do not share cores, and no tuning file "
+     "says it; all ranks choose by that how messages in host memory are copied. 0: built-in "
+     "constants"},
+    {"tune_file", TUNER, GR_KIND_FILE, -1, 0, 0, 0, NULL,
+     "File of gpuring_tune, with constants of the cost model inside a node; rank 0's counts. Empty "
+     "(default): the one for this kind of machine in $HOME/.gpuring, or else in gpuring below Open "
+     "MPI's sysconfdir; none: no file. A file of another machine is not used"},
     {"pack_mib", TUNER, GR_KIND_INT, GR_PARAM_PACK_MIB, 1024, 1, 1 << 20, NULL,
      "Largest Bcast, Allgather(v) (all blocks) or Alltoall (a rank's blocks) in host memory, in "
      "MiB, 1..1048576 (default 1024). A rank with noncontiguous data uses as much memory to pack "

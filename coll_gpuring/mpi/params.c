@@ -21,6 +21,7 @@
 #include "timing/timer.h"
 #include "timing/timer_text.h"
 #include "topo/torus.h"
+#include "tune/machine.h"
 
 #include "opal/mca/base/mca_base_var.h"
 
@@ -29,17 +30,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct gr_param_row *const rows = mca_coll_gpuring_param_rows;
+/* All parameters: those of the table, and the constants of a node. */
+enum { ROWS = GR_PARAM_ROWS + GR_MACHINE_ROWS };
+static struct gr_param_row rows[ROWS];
+static char constant_names[GR_MACHINE_ROWS][32];
 
 /* What was registered, by row; the variable system writes here. */
 static union {
     int number;
     char *text;
-} raw[GR_PARAM_ROWS];
+} raw[ROWS];
 
 static const char *const text_default[] = {
     [GR_KIND_ALGORITHM] = "auto", [GR_KIND_PROTOCOL] = "auto",  [GR_KIND_TORUS] = "",
     [GR_KIND_SYNC] = "none",      [GR_KIND_TRANSPORT] = "auto", [GR_KIND_REPORT] = "none",
+    [GR_KIND_FILE] = "",          [GR_KIND_CONSTANT] = "",
 };
 
 /* GR_NWAYS when there is none of that name. */
@@ -76,6 +81,14 @@ static const char *help_of(const struct gr_param_row *row, char *buf, size_t siz
 {
     char names[256] = "";
 
+    if (GR_KIND_CONSTANT == row->kind) {
+        snprintf(buf, size,
+                 "Constant of the cost model inside a node (%s in %s): %s. Rank 0's counts. Empty "
+                 "(default): that of a tuning file, measured, or built in",
+                 1 == gr_machine_rows[row->def].values ? "a number" : "4 numbers",
+                 gr_machine_unit(row->def), row->help);
+        return buf;
+    }
     if (GR_KIND_ALGORITHM != row->kind) {
         return row->help;
     }
@@ -88,6 +101,22 @@ static const char *help_of(const struct gr_param_row *row, char *buf, size_t siz
     return buf;
 }
 
+static void make_rows(void)
+{
+    int k;
+
+    memcpy(rows, mca_coll_gpuring_param_rows, sizeof(mca_coll_gpuring_param_rows));
+    for (k = 0; k < GR_MACHINE_ROWS; k++) {
+        snprintf(constant_names[k], sizeof(constant_names[k]), "cost_%s", gr_machine_rows[k].name);
+        rows[GR_PARAM_ROWS + k] = (struct gr_param_row) {.name = constant_names[k],
+                                                         .level = OPAL_INFO_LVL_5,
+                                                         .kind = GR_KIND_CONSTANT,
+                                                         .compared = -1,
+                                                         .def = k,
+                                                         .help = gr_machine_rows[k].help};
+    }
+}
+
 int mca_coll_gpuring_params_register(mca_base_component_t *component)
 {
     char help[768]; /* which is copied */
@@ -95,7 +124,8 @@ int mca_coll_gpuring_params_register(mca_base_component_t *component)
     int rc;
 
     mca_coll_gpuring_registered = component;
-    for (k = 0; k < GR_PARAM_ROWS; k++) {
+    make_rows();
+    for (k = 0; k < ROWS; k++) {
         bool number = GR_KIND_INT == rows[k].kind;
 
         if (number) {
@@ -284,13 +314,34 @@ static char *check_report(const struct gr_param_row *row, const char *text)
     return strdup("none");
 }
 
+/* The values of a constant; "": they are not given. */
+static void check_constant(const struct gr_param_row *row, const char *text)
+{
+    char allowed[96];
+    int values = gr_machine_rows[row->def].values;
+
+    if ('\0' != text[0] && 0 != gr_machine_parse(&gr_settings.constants, row->def, text)) {
+        snprintf(allowed, sizeof(allowed), "%d %s in %s, as a computer can have them", values,
+                 1 == values ? "number" : "numbers", gr_machine_unit(row->def));
+        complain(row, text, allowed, "measured, or built in");
+    }
+}
+
+void mca_coll_gpuring_params_close(void)
+{
+    free(gr_settings.report);
+    free(gr_settings.tune_file);
+    gr_settings.report = gr_settings.tune_file = NULL;
+}
+
 void mca_coll_gpuring_params_check(void)
 {
     gr_params_t *p = &gr_settings.params;
     int64_t common = -1, value = 0;
     size_t k;
 
-    for (k = 0; k < GR_PARAM_ROWS; k++) {
+    memset(&gr_settings.constants, 0, sizeof(gr_settings.constants));
+    for (k = 0; k < ROWS; k++) {
         const struct gr_param_row *row = &rows[k];
         const char *text = GR_KIND_INT == row->kind || NULL == raw[k].text ? "" : raw[k].text;
 
@@ -312,6 +363,13 @@ void mca_coll_gpuring_params_check(void)
         case GR_KIND_REPORT:
             free(gr_settings.report);
             gr_settings.report = check_report(row, text);
+            break;
+        case GR_KIND_FILE:
+            free(gr_settings.tune_file);
+            gr_settings.tune_file = strdup(text);
+            break;
+        case GR_KIND_CONSTANT:
+            check_constant(row, text);
             break;
         }
         if (NULL != row->local) {

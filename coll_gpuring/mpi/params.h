@@ -18,6 +18,9 @@ int mca_coll_gpuring_params_register(mca_base_component_t *component);
 /* Check what the user gave; a bad value is reported once and replaced by the default. */
 void mca_coll_gpuring_params_check(void);
 
+/* Free the texts of gr_settings. */
+void mca_coll_gpuring_params_close(void);
+
 /* Name, value and allowed values of a compared parameter as text, for messages. Value into buf. */
 const char *mca_coll_gpuring_param_name(int param);
 const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size);

@@ -9,6 +9,7 @@
 #include "engine/lock.h"
 #include "engine/params.h"
 #include "engine/process.h"
+#include "mpi/constants.h"
 #include "mpi/params.h"
 
 #include "sched/sched.h"
@@ -184,10 +185,11 @@ static bool report_row(FILE *f, bool json, const char *comma, int device, int id
     fprintf(f,
             json ? "%s\n  {\"collective\": \"%s\", \"memory\": \"%s\", \"algorithm\": \"%s\", "
                    "\"calls\": %.0f, \"bytes\": %.0f, \"avg_us\": %.3f, \"algbw_GBs\": %.4f, "
-                   "\"busbw_GBs\": %.4f}"
+                   "\"busbw_GBs\": %.4f, \"constants\": \"%s\"}"
                  : "%s# %-20s %-6s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
             comma, gr_calls[id].name, device ? "cuda" : "host", gr_way_name(way), n, size,
-            ns / n / 1e3, size / ns, bus / ns);
+            ns / n / 1e3, size / ns, bus / ns,
+            device ? "built-in" : mca_coll_gpuring_constants_sources());
     return true;
 }
 
@@ -271,8 +273,12 @@ void mca_coll_gpuring_stats_report(void)
         }
         fprintf(f, "[");
     } else {
+        fprintf(f, "# gpuring: what rank 0's collectives achieved\n");
+        if ('\0' != mca_coll_gpuring_constants_text()[0]) {
+            fprintf(f, "# constants inside a node: %s\n", mca_coll_gpuring_constants_text());
+        }
         fprintf(f,
-                "# gpuring: what rank 0's collectives achieved\n# %-20s %-6s %-7s %10s %16s %12s "
+                "# %-20s %-6s %-7s %10s %16s %12s "
                 "%10s %10s\n",
                 "collective", "memory", "algo", "calls", "bytes", "avg us", "algbw GB/s",
                 "busbw GB/s");

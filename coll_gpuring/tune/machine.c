@@ -4,8 +4,12 @@
 
 #include "tune/terms.h"
 
+#include "base/interpolate.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const size_t gr_machine_bytes[GR_MACHINE_SIZES] = {16 << 10, 128 << 10, 512 << 10, 2 << 20};
 
@@ -21,48 +25,120 @@ const size_t gr_machine_bytes[GR_MACHINE_SIZES] = {16 << 10, 128 << 10, 512 << 1
 #define LEAST_RATE 10.0
 #define MOST_RATE 1e6
 
-static int is_rate(double us, size_t bytes)
+#define ONE(member) offsetof(struct gr_machine, member), 1
+#define BY_SIZE(member) offsetof(struct gr_machine, member), GR_MACHINE_SIZES
+#define AT_SIZES "at 16 KiB, 128 KiB, 512 KiB and 2 MiB"
+
+const struct gr_machine_row gr_machine_rows[GR_MACHINE_ROWS] = {
+    {"exchange", ONE(exchange), 0, "both processes write a cache line and wait for the other's"},
+    {"reduce", ONE(reduce), 1, "combining two vectors of 16 KiB of floats, of one of them"},
+    {"slots", BY_SIZE(one_way), 1, "copies through slots in one direction, " AT_SIZES},
+    {"slots_both_ways", BY_SIZE(two_way), 1, "the same in both directions at once, " AT_SIZES},
+    {"single_copy_call", ONE(call), 0, "single copy of a byte"},
+    {"single_copy", BY_SIZE(fetch), 1, "single copy of data copied before, " AT_SIZES},
+    {"single_copy_new", BY_SIZE(fetch_new), 1,
+     "single copy of data that their owner has just written, " AT_SIZES},
+};
+
+const char *gr_machine_unit(int row)
 {
-    return us * MOST_RATE >= (double) bytes && us * LEAST_RATE <= (double) bytes;
+    return gr_machine_rows[row].is_rate ? "GB/s" : "us";
 }
 
-static int is_time(double us)
+float *gr_machine_values(struct gr_machine *m, int row)
 {
-    return us >= LEAST_US && us <= MOST_US;
+    return (float *) ((char *) m + gr_machine_rows[row].offset);
 }
 
-int gr_machine_good(const struct gr_machine *m)
+static const float *values_of(const struct gr_machine *m, int row)
 {
-    int good = is_time(m->exchange) && is_rate(m->reduce, gr_machine_bytes[0]), k;
+    return (const float *) ((const char *) m + gr_machine_rows[row].offset);
+}
 
-    good = good && (0 == m->call || is_time(m->call));
-    for (k = 0; k < GR_MACHINE_SIZES; k++) {
-        good = good && is_rate(m->one_way[k], gr_machine_bytes[k]) &&
-               is_rate(m->two_way[k], gr_machine_bytes[k]);
-        good = good && (0 == m->call || (is_rate(m->fetch[k], gr_machine_bytes[k]) &&
-                                         is_rate(m->fetch_new[k], gr_machine_bytes[k])));
+int gr_machine_knows(const struct gr_machine *m, int row)
+{
+    return 0 != values_of(m, row)[0];
+}
+
+static int is_possible(int row, const float *us)
+{
+    int k, good = 1;
+
+    for (k = 0; k < gr_machine_rows[row].values; k++) {
+        double bytes = (double) gr_machine_bytes[k];
+
+        good = good && (gr_machine_rows[row].is_rate
+                            ? us[k] * MOST_RATE >= bytes && us[k] * LEAST_RATE <= bytes
+                            : us[k] >= LEAST_US && us[k] <= MOST_US);
     }
     return good;
 }
 
-/* Time per byte at that many bytes, of times that were measured at the sizes. */
-static double per_byte(const float us[GR_MACHINE_SIZES], double fixed, double bytes)
+int gr_machine_good(const struct gr_machine *m)
 {
-    double rate[GR_MACHINE_SIZES], share;
+    int row, good = 1;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        good = good && (!gr_machine_knows(m, row) || is_possible(row, values_of(m, row)));
+    }
+    return good;
+}
+
+int gr_machine_parse(struct gr_machine *m, int row, const char *text)
+{
+    const struct gr_machine_row *r = &gr_machine_rows[row];
+    float us[GR_MACHINE_SIZES];
+    char *end;
+    double value;
     int k;
 
+    for (k = 0; k < r->values; k++, text = end) {
+        text += strspn(text, k > 0 ? ", \t" : " \t");
+        value = strtod(text, &end);
+        if (end == text || !(value > 0)) {
+            return -1;
+        }
+        us[k] = (float) (r->is_rate ? (double) gr_machine_bytes[k] / value * 1e-3 : value);
+    }
+    if ('\0' != text[strspn(text, " \t\r\n")] || !is_possible(row, us)) {
+        return -1;
+    }
+    memcpy(gr_machine_values(m, row), us, (size_t) r->values * sizeof(us[0]));
+    return 0;
+}
+
+const char *gr_machine_print(const struct gr_machine *m, int row, char *buf, size_t size)
+{
+    const struct gr_machine_row *r = &gr_machine_rows[row];
+    const float *us = values_of(m, row);
+    size_t used = 0;
+    int k;
+
+    buf[0] = '\0';
+    for (k = 0; k < r->values && used < size; k++) {
+        double value = r->is_rate ? (double) gr_machine_bytes[k] / us[k] * 1e-3 : us[k];
+
+        used += (size_t) snprintf(buf + used, size - used, "%s%.4g", k > 0 ? " " : "", value);
+    }
+    return buf;
+}
+
+/*
+ * Time per byte at that many bytes, of times that were measured at the sizes; `unknown` where they
+ * are not known.
+ */
+static double per_byte(const float us[GR_MACHINE_SIZES], double fixed, double bytes, double unknown)
+{
+    double rate[GR_MACHINE_SIZES];
+    int k;
+
+    if (0 == us[0]) {
+        return unknown;
+    }
     for (k = 0; k < GR_MACHINE_SIZES; k++) {
         rate[k] = fmax(us[k] - fixed, us[k] / 8) / (double) gr_machine_bytes[k];
     }
-    for (k = 0; k < GR_MACHINE_SIZES - 1 && bytes > (double) gr_machine_bytes[k + 1];) {
-        k++;
-    }
-    if (GR_MACHINE_SIZES - 1 == k || bytes <= (double) gr_machine_bytes[0]) {
-        return rate[k];
-    }
-    share = log2(bytes / (double) gr_machine_bytes[k]) /
-            log2((double) gr_machine_bytes[k + 1] / (double) gr_machine_bytes[k]);
-    return rate[k] + share * (rate[k + 1] - rate[k]);
+    return gr_interpolate(gr_machine_bytes, rate, GR_MACHINE_SIZES, bytes);
 }
 
 /*
@@ -82,11 +158,6 @@ static int is_one_way(const struct gr_select_args *q)
     return q->p <= 2 && (GR_COLL_BCAST == q->coll || GR_COLL_REDUCE == q->coll);
 }
 
-static double per_byte_of_reduce(const struct gr_machine *m)
-{
-    return m->reduce / (double) gr_machine_bytes[0];
-}
-
 /*
  * Bytes of the measured copies, each with a source and a destination, that use as much of a cache
  * as the call does: what reduces has its own input besides.
@@ -96,64 +167,45 @@ static double footprint(const struct gr_select_args *q)
     return (double) q->bytes * (GR_COLL_REDUCE == q->coll ? 1.5 : 1);
 }
 
+/* Of a byte that is fetched, where the times of single copy, or one of them, are known. */
+static double per_byte_fetched(const struct gr_machine *m, double unknown,
+                               const struct gr_select_args *q)
+{
+    double bytes = footprint(q), first = share_of_first(q);
+
+    return first * per_byte(m->fetch, m->call, bytes, unknown) +
+           (1 - first) * per_byte(m->fetch_new, m->call, bytes, unknown);
+}
+
 struct gr_costs gr_machine_costs(const struct gr_machine *m, const struct gr_costs *base,
                                  const struct gr_select_args *q)
 {
+    const float *us = is_one_way(q) ? m->one_way : m->two_way;
     struct gr_costs costs = *base;
     struct gr_copy_costs *slots = &costs.by[GR_BY_SLOTS], *fetching = &costs.by[GR_BY_FETCHING];
-    double slower = m->exchange / EXCHANGE_OF_BASE, bytes = footprint(q), first;
+    double combine = base->combine;
 
-    if (!gr_machine_good(m)) {
-        return costs;
+    if (m->exchange > 0) {
+        slots->step *= m->exchange / EXCHANGE_OF_BASE;
+        costs.mailbox *= m->exchange / EXCHANGE_OF_BASE;
     }
-    slots->step *= slower;
-    costs.mailbox *= slower;
-    slots->byte = per_byte(is_one_way(q) ? m->one_way : m->two_way, slots->step, bytes);
-    costs.combine = 0; /* to combine with what is in a slot takes the place of copying it */
-    /* both ranks wrote that size and read it, as gr_cost_mailbox() counts it */
-    costs.mailbox_byte = per_byte(m->two_way, 2 * costs.mailbox, 0) / (2 * GR_MAILBOX_BOTH_WAYS);
+    if (0 != us[0]) {
+        slots->byte = per_byte(us, slots->step, footprint(q), 0);
+        costs.combine = 0; /* to combine with what is in a slot takes the place of copying it */
+    }
+    if (0 != m->two_way[0]) {
+        /* both ranks wrote that size and read it, as gr_cost_mailbox() counts it */
+        costs.mailbox_byte =
+            per_byte(m->two_way, 2 * costs.mailbox, 0, 0) / (2 * GR_MAILBOX_BOTH_WAYS);
+    }
     if (m->call > 0) {
-        first = share_of_first(q);
         fetching->step = m->call + 2 * slots->step;
-        fetching->byte = first * per_byte(m->fetch, m->call, bytes) +
-                         (1 - first) * per_byte(m->fetch_new, m->call, bytes) +
-                         (gr_terms_combines(q->coll) ? per_byte_of_reduce(m) : 0);
+    }
+    if (0 != m->fetch[0] || 0 != m->fetch_new[0]) {
+        fetching->byte = per_byte_fetched(m, fetching->byte, q);
+        combine = m->reduce > 0 ? m->reduce / (double) gr_machine_bytes[0] : combine;
+        /* what is fetched is combined afterwards; the model adds costs.combine itself */
+        fetching->byte += gr_terms_combines(q->coll) ? combine - costs.combine : 0;
     }
     return costs;
-}
-
-/* Appends rates of a method to text of that length; returns the new length. */
-static size_t add_rates(char *buf, size_t size, size_t used, const char *method,
-                        const float us[GR_MACHINE_SIZES])
-{
-    int k;
-
-    used += (size_t) snprintf(buf + used, size - used, "; %s", method);
-    for (k = 0; k < GR_MACHINE_SIZES && used < size; k++) {
-        used += (size_t) snprintf(buf + used, size - used, "%s%.1f", 0 == k ? " " : "/",
-                                  (double) gr_machine_bytes[k] / us[k] * 1e-3);
-    }
-    return used < size ? used : size - 1;
-}
-
-const char *gr_machine_text(const struct gr_machine *m, char *buf, size_t size)
-{
-    size_t used;
-
-    if (!gr_machine_good(m)) {
-        snprintf(buf, size, "built in");
-        return buf;
-    }
-    used = (size_t) snprintf(buf, size, "measured: exchange %.3f us", m->exchange);
-    used = used < size ? used : size - 1;
-    used = add_rates(buf, size, used, "16K/128K/512K/2M in GB/s: slots", m->one_way);
-    used = add_rates(buf, size, used, "both ways", m->two_way);
-    if (m->call > 0) {
-        used = add_rates(buf, size, used, "single copy", m->fetch);
-        used = add_rates(buf, size, used, "of new data", m->fetch_new);
-        snprintf(buf + used, size - used, ", %.2f us a call", m->call);
-    } else {
-        snprintf(buf + used, size - used, "; no single copy");
-    }
-    return buf;
 }

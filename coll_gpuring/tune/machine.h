@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a machine is like: how long two processes of a node take for the parts of a call. Measured
- * when a job starts (tune/measure.h), and turned into constants of the cost model.
+ * when a job starts or beforehand (tune/measure.h), and turned into constants of the cost model.
  */
 #ifndef GR_TUNE_MACHINE_H
 #define GR_TUNE_MACHINE_H
@@ -15,31 +15,60 @@
 extern const size_t gr_machine_bytes[GR_MACHINE_SIZES];
 
 /*
- * Times in microseconds. Processes send this to each other as bytes: no padding, no pointers. All
- * zero: nothing was measured. Arrays are indexed by size. Times of single copy
- * (process_vm_readv) are 0 where the kernel refused it.
+ * Times in microseconds of two processes at one distance. Processes send this to each other as
+ * bytes: no padding, no pointers. Arrays are indexed by size. 0 (of an array: its first element):
+ * not known.
  */
 struct gr_machine {
     float exchange; /* both processes write a cache line and wait for the other's */
     float reduce;   /* combine the smallest size with another vector in the cache */
-    float call;     /* single copy of a byte */
+    float call;     /* single copy (process_vm_readv) of a byte */
     float one_way[GR_MACHINE_SIZES];   /* moved through slots, from one process to the other */
     float two_way[GR_MACHINE_SIZES];   /* the same in both directions at once, in long chunks */
     float fetch[GR_MACHINE_SIZES];     /* single copy of what was copied before */
     float fetch_new[GR_MACHINE_SIZES]; /* single copy of what its owner has just written; two-way */
 };
 
-/* Whether it was measured, and each time is one that a computer can have. */
+/*
+ * The constants that can be pinned, a row each: its entry in a tuning file is DISTANCE.NAME, its
+ * parameter coll_gpuring_cost_NAME.
+ */
+struct gr_machine_row {
+    const char *name;
+    size_t offset;    /* of its first value in struct gr_machine */
+    int values;       /* 1, or GR_MACHINE_SIZES */
+    int is_rate;      /* written as GB/s of the bytes at gr_machine_bytes; else as us */
+    const char *help; /* what it is, for ompi_info, the documentation and tuning files */
+};
+#define GR_MACHINE_ROWS 7
+extern const struct gr_machine_row gr_machine_rows[GR_MACHINE_ROWS];
+
+/* The unit in which a row is written. */
+const char *gr_machine_unit(int row);
+
+/* A row's first value. */
+float *gr_machine_values(struct gr_machine *m, int row);
+
+/* Whether the row's values are known. */
+int gr_machine_knows(const struct gr_machine *m, int row);
+
+/* Whether each constant is not known, or one that a computer can have. */
 int gr_machine_good(const struct gr_machine *m);
 
 /*
- * Constants of the model for a question: those of base, where times of moving bytes between two
- * processes are replaced by measured ones. Those of base, if the machine is not good.
+ * Read a row's values from text: numbers separated by spaces or commas. Returns 0; or -1: other
+ * than that, or not as a computer can have them; *m is as before then.
+ */
+int gr_machine_parse(struct gr_machine *m, int row, const char *text);
+
+/* A row's values as gr_machine_parse() reads them, with four digits. Returns buf. */
+const char *gr_machine_print(const struct gr_machine *m, int row, char *buf, size_t size);
+
+/*
+ * Constants of the model for a question: those of base, but for those that follow from what is
+ * known of the machine.
  */
 struct gr_costs gr_machine_costs(const struct gr_machine *m, const struct gr_costs *base,
                                  const struct gr_select_args *q);
-
-/* What was measured, as text for messages. Returns buf. */
-const char *gr_machine_text(const struct gr_machine *m, char *buf, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures a machine: two threads on two processors do what two ranks do. This one receives, the
- * other one sends. Both run the same measures in the same order, and meet before each.
+ * Measures a machine: two threads on two processors do what two ranks do, one receives, the other
+ * one sends. Both run the same measures in the same order, and meet before each.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* processor sets */
@@ -26,11 +26,19 @@
 enum { RECEIVER, SENDER };
 enum { MOST_BYTES = 2 << 20 };
 enum { SLOTS = 4, SLOT_BYTES = 64 << 10 }; /* defaults of the parameters */
-enum { ROUNDS = 100, BATCHES = 4, CALLS = 20 };
-enum { APART = 128 }; /* lines are fetched in pairs */
+enum { ROUNDS = 100 };                     /* exchanges of a batch */
+enum { APART = 128 };                      /* lines are fetched in pairs */
 
-/* How often each size is copied; the best counts. */
-static const int copies[GR_MACHINE_SIZES] = {4, 3, 2, 2};
+/* How often each thing is done. */
+static const struct {
+    int batches;                  /* of exchanges */
+    int calls;                    /* of single copy of a byte, and combinations */
+    int copies[GR_MACHINE_SIZES]; /* of each size; 0: it is left unknown */
+} efforts[GR_EFFORTS] = {
+    [GR_EFFORT_BRIEF] = {3, 15, {4, 3, 0, 0}},
+    [GR_EFFORT_QUICK] = {4, 20, {4, 3, 2, 2}},
+    [GR_EFFORT_THOROUGH] = {40, 200, {40, 20, 15, 15}},
+};
 
 struct counter {
     alignas(APART) atomic_ulong value; /* has one writer, and only grows */
@@ -38,24 +46,29 @@ struct counter {
 
 /* What both threads see. In memory as links have it, which processes share. */
 struct shared {
-    struct counter met[2];           /* [side]: how often it has come to meet the other */
-    struct counter filled[2];        /* [sender]: slots, since the start */
-    struct counter drained[2];       /* [sender]: the same, by the receiver */
-    alignas(APART) atomic_bool over; /* both must end: the time is over, or all is measured */
+    struct counter met[2];         /* [side]: how often it has come to meet the other */
+    struct counter filled[2];      /* [sender]: slots, since the start */
+    struct counter drained[2];     /* [sender]: the same, by the receiver */
+    alignas(APART) atomic_int end; /* GR_ERR_...: why both must end; 0: they need not */
     alignas(APART) unsigned char slots[2][SLOTS][SLOT_BYTES]; /* [sender] */
 };
 
 struct side {
-    int me;                  /* RECEIVER or SENDER */
-    unsigned long met;       /* how often it has met the other */
-    unsigned long chunks[2]; /* [sender]: moved through that side's slots */
-    double end;              /* when the time is over, by now() */
-    struct shared *shared;   /* borrowed */
-    unsigned char *sent[2];  /* [side][MOST_BYTES]: what it sends. Borrowed */
-    unsigned char *got;      /* [MOST_BYTES]: what this side receives. Borrowed */
-    gr_machine_sum_fn sum;   /* combines floats */
-    struct gr_machine *m;    /* the receiver's: results. Borrowed */
+    int me;                             /* RECEIVER or SENDER */
+    unsigned long met;                  /* how often it has met the other */
+    unsigned long chunks[2];            /* [sender]: moved through that side's slots */
+    double end;                         /* when the time is over, by now() */
+    const struct gr_measure_args *args; /* borrowed */
+    struct shared *shared;              /* borrowed */
+    unsigned char *sent[2];             /* [side][MOST_BYTES]: what it sends. Borrowed */
+    unsigned char *got;                 /* [MOST_BYTES]: what this side receives. Borrowed */
+    struct gr_machine *m;               /* the receiver's: results. Borrowed */
 };
+
+/*
+ * Functions of both threads return 0, or GR_ERR_...: GR_ERR_TIMEOUT, GR_ERR_FOREIGN (single copy is
+ * refused), GR_ERR_NOT_SUPPORTED (a thread must not run on its processor).
+ */
 
 static double now(void)
 {
@@ -72,20 +85,33 @@ static void put(struct counter *counter, unsigned long value)
     atomic_store_explicit(&counter->value, value, memory_order_release);
 }
 
-/* Wait until the counter has that value. false: the time is over. */
-static bool await(const struct side *side, const struct counter *counter, unsigned long value)
+/* Both threads must end. Returns why, of what was said first. */
+static int end_both(const struct side *side, int why)
+{
+    int none = 0;
+
+    atomic_compare_exchange_strong(&side->shared->end, &none, why);
+    return 0 == none ? why : none;
+}
+
+/* Wait until the counter has that value. */
+static int await(const struct side *side, const struct counter *counter, unsigned long value)
 {
     unsigned polls = 0;
+    int end;
 
     while (atomic_load_explicit(&counter->value, memory_order_acquire) < value) {
-        if (0 == ++polls % 256 && now() > side->end) {
-            atomic_store(&side->shared->over, true);
-        }
-        if (0 == polls % 256 && atomic_load(&side->shared->over)) {
-            return false;
+        if (0 == ++polls % 256) {
+            end = atomic_load(&side->shared->end);
+            if (0 != end) {
+                return end;
+            }
+            if (now() > side->end) {
+                return end_both(side, GR_ERR_TIMEOUT);
+            }
         }
     }
-    return true;
+    return 0;
 }
 
 static int other(int side)
@@ -94,59 +120,65 @@ static int other(int side)
 }
 
 /* Returns when both are here: one exchange of a line. */
-static bool meet(struct side *side)
+static int meet(struct side *side)
 {
     side->met++;
     put(&side->shared->met[side->me], side->met);
     return await(side, &side->shared->met[other(side->me)], side->met);
 }
 
-/* ---- methods that move bytes: both threads call them; false: the time is over, or refused ---- */
+/* The same, where the time is not over. */
+static int meet_in_time(struct side *side)
+{
+    return now() > side->end ? end_both(side, GR_ERR_TIMEOUT) : meet(side);
+}
+
+/* ---- methods that move bytes: both threads call them ---- */
 
 /* Write a chunk to this side's next slot, or read the other side's. */
-static bool write_slot(struct side *side, size_t at, size_t bytes)
+static int write_slot(struct side *side, size_t at, size_t bytes)
 {
     struct shared *s = side->shared;
     unsigned long chunk = side->chunks[side->me]++;
+    int rc = chunk < SLOTS ? 0 : await(side, &s->drained[side->me], chunk - SLOTS + 1);
 
-    if (chunk >= SLOTS && !await(side, &s->drained[side->me], chunk - SLOTS + 1)) {
-        return false;
+    if (0 == rc) {
+        memcpy(s->slots[side->me][chunk % SLOTS], side->sent[side->me] + at, bytes);
+        put(&s->filled[side->me], chunk + 1);
     }
-    memcpy(s->slots[side->me][chunk % SLOTS], side->sent[side->me] + at, bytes);
-    put(&s->filled[side->me], chunk + 1);
-    return true;
+    return rc;
 }
 
-static bool read_slot(struct side *side, size_t at, size_t bytes)
+static int read_slot(struct side *side, size_t at, size_t bytes)
 {
     struct shared *s = side->shared;
-    int sender = other(side->me);
+    int sender = other(side->me), rc;
     unsigned long chunk = side->chunks[sender]++;
 
-    if (!await(side, &s->filled[sender], chunk + 1)) {
-        return false;
+    rc = await(side, &s->filled[sender], chunk + 1);
+    if (0 == rc) {
+        memcpy(side->got + at, s->slots[sender][chunk % SLOTS], bytes);
+        put(&s->drained[sender], chunk + 1);
     }
-    memcpy(side->got + at, s->slots[sender][chunk % SLOTS], bytes);
-    put(&s->drained[sender], chunk + 1);
-    return true;
+    return rc;
 }
 
 /* Move bytes in chunks; sends and receives say in which directions. */
-static bool move(struct side *side, size_t bytes, size_t chunk, bool sends, bool receives)
+static int move(struct side *side, size_t bytes, size_t chunk, bool sends, bool receives)
 {
     size_t at, n;
+    int rc = 0;
 
-    for (at = 0; at < bytes; at += n) {
+    for (at = 0; at < bytes && 0 == rc; at += n) {
         n = bytes - at < chunk ? bytes - at : chunk;
-        if ((sends && !write_slot(side, at, n)) || (receives && !read_slot(side, at, n))) {
-            return false;
-        }
+        rc = sends ? write_slot(side, at, n) : 0;
+        rc = 0 == rc && receives ? read_slot(side, at, n) : rc;
     }
-    return true;
+    return rc;
 }
 
 /* The sender's and the receiver's work overlap. */
-static bool one_way(struct side *side, size_t bytes)
+static int one_way(struct side *side, size_t bytes)
 {
     size_t chunk = bytes / SLOTS < SLOT_BYTES ? bytes / SLOTS : SLOT_BYTES;
 
@@ -154,25 +186,27 @@ static bool one_way(struct side *side, size_t bytes)
 }
 
 /* Both have their hands full: chunks are as long as may be, for fewer messages. */
-static bool two_way(struct side *side, size_t bytes)
+static int two_way(struct side *side, size_t bytes)
 {
     return move(side, bytes, bytes < SLOT_BYTES ? bytes : SLOT_BYTES, true, true);
 }
 
 /* Read what the other side sends, from its memory. */
-static bool fetch(struct side *side, size_t bytes)
+static int fetch(struct side *side, size_t bytes)
 {
     return 0 == gr_cma_read((int) getpid(), side->got,
-                            (uint64_t) (uintptr_t) side->sent[other(side->me)], bytes);
+                            (uint64_t) (uintptr_t) side->sent[other(side->me)], bytes)
+               ? 0
+               : end_both(side, GR_ERR_FOREIGN);
 }
 
 /* By one side only; the sender has not written it since it was read last, as benchmarks do it. */
-static bool fetch_again(struct side *side, size_t bytes)
+static int fetch_again(struct side *side, size_t bytes)
 {
-    return SENDER == side->me || fetch(side, bytes);
+    return SENDER == side->me ? 0 : fetch(side, bytes);
 }
 
-/* ---- what is measured: both threads call each; false: the time is over, or it was refused ---- */
+/* ---- what is measured: both threads call each ---- */
 
 static void keep_least(float *best, double seconds)
 {
@@ -181,69 +215,58 @@ static void keep_least(float *best, double seconds)
     *best = 0 == *best || us < *best ? us : *best;
 }
 
-static bool measure_exchange(struct side *side)
+static int measure_exchange(struct side *side)
 {
-    int b, k;
+    int b, k, rc = 0;
 
-    for (b = 0; b < BATCHES; b++) {
+    for (b = 0; b < efforts[side->args->effort].batches && 0 == rc; b++) {
         double start = now();
 
-        for (k = 0; k < ROUNDS; k++) {
-            if (!meet(side)) {
-                return false;
-            }
+        for (k = 0; k < ROUNDS && 0 == rc; k++) {
+            rc = meet(side);
         }
-        if (RECEIVER == side->me) {
+        if (RECEIVER == side->me && 0 == rc) {
             keep_least(&side->m->exchange, (now() - start) / ROUNDS);
         }
     }
-    return true;
+    return rc;
 }
 
 /*
  * The time of a method at one size. rewrite: what is sent is written just before. One way, each
  * thread waits for the other: a disturbance of either shows, so more copies are made.
  */
-static bool measure_size(struct side *side, bool (*method)(struct side *side, size_t bytes),
-                         int size, bool rewrite, float *us)
+static int measure_size(struct side *side, int (*method)(struct side *side, size_t bytes), int size,
+                        bool rewrite, float *us)
 {
-    int c, often = copies[size] * (one_way == method ? 3 : 1);
+    int c, rc = 0, often = efforts[side->args->effort].copies[size] * (one_way == method ? 2 : 1);
     double start;
 
-    for (c = 0; c < often; c++) {
+    for (c = 0; c < often && 0 == rc; c++) {
         if (rewrite) {
             memset(side->sent[side->me], c, gr_machine_bytes[size]);
         }
-        if (!meet(side)) {
-            return false;
-        }
+        rc = meet_in_time(side);
         start = now();
-        if (!method(side, gr_machine_bytes[size])) {
-            return false;
-        }
-        if (RECEIVER == side->me) {
+        rc = 0 == rc ? method(side, gr_machine_bytes[size]) : rc;
+        if (RECEIVER == side->me && 0 == rc) {
             keep_least(us, now() - start);
         }
     }
-    return true;
+    return rc;
 }
 
-static bool measure_slots(struct side *side)
+static int measure_slots(struct side *side)
 {
     struct gr_machine *m = side->m;
-    int k;
-
     /* from here on each write is to lines that the other side has read, as it is with links */
-    if (!two_way(side, SLOTS * SLOT_BYTES)) {
-        return false;
+    int k, rc = two_way(side, SLOTS * SLOT_BYTES);
+
+    for (k = 0; k < GR_MACHINE_SIZES && 0 == rc; k++) {
+        rc = measure_size(side, one_way, k, false, &m->one_way[k]);
+        rc = 0 == rc ? measure_size(side, two_way, k, false, &m->two_way[k]) : rc;
     }
-    for (k = 0; k < GR_MACHINE_SIZES; k++) {
-        if (!measure_size(side, one_way, k, false, &m->one_way[k]) ||
-            !measure_size(side, two_way, k, false, &m->two_way[k])) {
-            return false;
-        }
-    }
-    return true;
+    return rc;
 }
 
 /* One side alone. */
@@ -253,132 +276,81 @@ static void measure_reduce(struct side *side)
     double start;
     int c;
 
-    for (c = 0; c < CALLS; c++) {
+    for (c = 0; c < efforts[side->args->effort].calls; c++) {
         start = now();
-        side->sum(side->got, NULL, side->sent[side->me], side->got, n);
+        side->args->sum(side->got, NULL, side->sent[side->me], side->got, n);
         keep_least(&side->m->reduce, now() - start);
     }
 }
 
-static bool measure_fetch(struct side *side)
+static int measure_fetch(struct side *side)
 {
     struct gr_machine *m = side->m;
     double start;
-    int k;
+    int k, rc = 0;
 
-    for (k = 0; k < CALLS; k++) {
+    for (k = 0; k < efforts[side->args->effort].calls && 0 == rc; k++) {
         start = now();
-        if (!fetch(side, 1)) {
-            return false;
-        }
-        if (RECEIVER == side->me) {
+        rc = start > side->end ? end_both(side, GR_ERR_TIMEOUT) : fetch(side, 1);
+        if (RECEIVER == side->me && 0 == rc) {
             keep_least(&m->call, now() - start);
         }
     }
-    for (k = 0; k < GR_MACHINE_SIZES; k++) {
-        if (!measure_size(side, fetch, k, true, &m->fetch_new[k]) ||
-            !measure_size(side, fetch_again, k, false, &m->fetch[k])) {
-            return false;
-        }
+    for (k = 0; k < GR_MACHINE_SIZES && 0 == rc; k++) {
+        rc = measure_size(side, fetch, k, true, &m->fetch_new[k]);
+        rc = 0 == rc ? measure_size(side, fetch_again, k, false, &m->fetch[k]) : rc;
     }
-    return true;
+    return rc;
 }
 
-/* Whether all was measured but, perhaps, single copy. */
-static bool measure(struct side *side)
-{
-    struct gr_machine *m = side->m;
-
-    /* pages, near their users */
-    memset(side->sent[side->me], 1, MOST_BYTES);
-    memset(side->got, 1, MOST_BYTES);
-    memset(side->shared->slots[side->me], 1, sizeof(side->shared->slots[0]));
-    if (!meet(side) || !measure_exchange(side) || !measure_slots(side)) {
-        return false;
-    }
-    if (RECEIVER == side->me) {
-        measure_reduce(side);
-    }
-    if (!measure_fetch(side) && RECEIVER == side->me) {
-        m->call = 0;
-        memset(m->fetch, 0, sizeof(m->fetch));
-        memset(m->fetch_new, 0, sizeof(m->fetch_new));
-    }
-    return true;
-}
-
-static void *send_all(void *arg)
-{
-    (void) measure(arg);
-    return NULL;
-}
-
-/* ---- processors ---- */
-
-/* A number in a file of a processor in sysfs; -1: there is none. */
-static int cpu_number(int cpu, const char *file)
-{
-    char path[128];
-    FILE *f;
-    int number = -1;
-
-    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/%s", cpu, file);
-    f = fopen(path, "r");
-    if (NULL != f) {
-        if (1 != fscanf(f, "%d", &number)) {
-            number = -1;
-        }
-        fclose(f);
-    }
-    return number;
-}
-
-/* How well a processor stands for that of another rank near this one: not a thread of one core. */
-static int suits(int mine, int theirs)
-{
-    bool same_socket = cpu_number(mine, "topology/physical_package_id") ==
-                       cpu_number(theirs, "topology/physical_package_id");
-    bool same_core = same_socket &&
-                     cpu_number(mine, "topology/core_id") == cpu_number(theirs, "topology/core_id");
-    bool same_cache = cpu_number(mine, "cache/index3/id") == cpu_number(theirs, "cache/index3/id");
-
-    return same_core ? 1 : 2 + same_socket + (same_socket && same_cache);
-}
-
-/* Another processor that this process may use; -1: there is none. */
-static int find_other(int mine, const cpu_set_t *allowed)
-{
-    int cpu, found = -1, best = 0, value;
-
-    for (cpu = 0; cpu < CPU_SETSIZE && best < 4; cpu++) {
-        if (cpu != mine && CPU_ISSET((size_t) cpu, allowed)) {
-            value = suits(mine, cpu);
-            if (value > best) {
-                best = value;
-                found = cpu;
-            }
-        }
-    }
-    return found;
-}
-
-static void stay_on(int cpu)
+static int stay_on(int cpu)
 {
     cpu_set_t set;
 
     CPU_ZERO(&set);
     CPU_SET((size_t) cpu, &set);
-    (void) sched_setaffinity(0, sizeof(set), &set);
+    return 0 == sched_setaffinity(0, sizeof(set), &set) ? 0 : GR_ERR_NOT_SUPPORTED;
 }
 
-/* All processors that the kernel lets this process use, even if it is bound to fewer. */
-static void find_allowed(const cpu_set_t *bound, cpu_set_t *allowed)
+/* Pages for memory, near this thread: at once where the kernel can, which takes half as long. */
+static void populate(void *memory, size_t bytes)
 {
-    memset(allowed, 0xff, sizeof(*allowed));
-    if (0 != sched_setaffinity(0, sizeof(*allowed), allowed) ||
-        0 != sched_getaffinity(0, sizeof(*allowed), allowed)) {
-        *allowed = *bound;
+#ifdef MADV_POPULATE_WRITE
+    if (0 == madvise(memory, bytes, MADV_POPULATE_WRITE)) {
+        return;
     }
+#endif
+    memset(memory, 1, bytes);
+}
+
+static int measure(struct side *side)
+{
+    size_t most = MOST_BYTES;
+    int k, rc = stay_on(side->args->cpus[side->me]);
+
+    if (0 != rc) {
+        return end_both(side, rc);
+    }
+    for (k = GR_MACHINE_SIZES - 1; 0 == efforts[side->args->effort].copies[k]; k--) {
+        most = gr_machine_bytes[k - 1];
+    }
+    populate(side->sent[side->me], most);
+    populate(side->got, most);
+    memset(side->shared->slots[side->me], 1, sizeof(side->shared->slots[0]));
+    rc = meet(side);
+    rc = 0 == rc ? measure_exchange(side) : rc;
+    rc = 0 == rc ? measure_slots(side) : rc;
+    if (RECEIVER == side->me && 0 == rc) {
+        measure_reduce(side);
+    }
+    return 0 == rc ? measure_fetch(side) : rc;
+}
+
+/* A thread: arg is its struct side. */
+static void *run_side(void *arg)
+{
+    (void) measure(arg);
+    return NULL;
 }
 
 /* ---- the measurement ---- */
@@ -397,47 +369,55 @@ static void unmap(void *p, size_t bytes)
     }
 }
 
-/* Both threads, this one on processor mine, the other one on theirs. */
-static int measure_on(int mine, int theirs, struct side sides[2])
+/* Both threads, so that the caller stays where it is. */
+static int run_both(struct side sides[2])
 {
-    cpu_set_t set;
-    pthread_attr_t attr;
-    pthread_t thread;
-    bool started, done;
+    pthread_t threads[2];
+    int k, started;
 
-    CPU_ZERO(&set);
-    CPU_SET((size_t) theirs, &set);
-    pthread_attr_init(&attr);
-    started = 0 == pthread_attr_setaffinity_np(&attr, sizeof(set), &set) &&
-              0 == pthread_create(&thread, &attr, send_all, &sides[SENDER]);
-    pthread_attr_destroy(&attr);
-    if (!started) {
-        return GR_ERR_NOMEM;
+    for (started = 0; started < 2; started++) {
+        if (0 != pthread_create(&threads[started], NULL, run_side, &sides[started])) {
+            (void) end_both(&sides[0], GR_ERR_NOMEM);
+            break;
+        }
     }
-    stay_on(mine);
-    done = measure(&sides[RECEIVER]);
-    atomic_store(&sides[RECEIVER].shared->over, true);
-    pthread_join(thread, NULL);
-    return done ? 0 : GR_ERR_TIMEOUT;
+    for (k = 0; k < started; k++) {
+        pthread_join(threads[k], NULL);
+    }
+    return atomic_load(&sides[0].shared->end);
 }
 
-/* The same on processors that this process may use; bound where it was before. */
-static int measure_here(struct side sides[2])
+static void forget_single_copy(struct gr_machine *m)
 {
-    cpu_set_t bound, allowed;
-    int rc, mine = sched_getcpu(), theirs;
-
-    if (mine < 0 || 0 != sched_getaffinity(0, sizeof(bound), &bound)) {
-        return GR_ERR_NOT_SUPPORTED;
-    }
-    find_allowed(&bound, &allowed);
-    theirs = find_other(mine, &allowed);
-    rc = theirs >= 0 ? measure_on(mine, theirs, sides) : GR_ERR_NOT_SUPPORTED;
-    (void) sched_setaffinity(0, sizeof(bound), &bound);
-    return rc;
+    m->call = 0;
+    memset(m->fetch, 0, sizeof(m->fetch));
+    memset(m->fetch_new, 0, sizeof(m->fetch_new));
 }
 
-int gr_machine_measure(double limit, gr_machine_sum_fn sum, struct gr_machine *m)
+/*
+ * One method's sizes that were not measured: as much longer than the size before as they are at
+ * the distance that was measured whole.
+ */
+static void extend(float us[GR_MACHINE_SIZES], const float whole[GR_MACHINE_SIZES])
+{
+    int k;
+
+    for (k = 1; k < GR_MACHINE_SIZES; k++) {
+        if (0 == us[k] && 0 != whole[k - 1]) {
+            us[k] = whole[k] * us[k - 1] / whole[k - 1];
+        }
+    }
+}
+
+static void extend_all(struct gr_machine *m, const struct gr_machine *whole)
+{
+    extend(m->one_way, whole->one_way);
+    extend(m->two_way, whole->two_way);
+    extend(m->fetch, whole->fetch);
+    extend(m->fetch_new, whole->fetch_new);
+}
+
+int gr_machine_measure(const struct gr_measure_args *args, struct gr_machine *m)
 {
     struct shared *shared = map(sizeof(*shared), MAP_SHARED);
     unsigned char *memory = map(4 * MOST_BYTES, MAP_PRIVATE);
@@ -449,18 +429,25 @@ int gr_machine_measure(double limit, gr_machine_sum_fn sum, struct gr_machine *m
     if (NULL != shared && NULL != memory) {
         for (k = 0; k < 2; k++) {
             sides[k] = (struct side) {.me = k,
-                                      .end = now() + limit,
+                                      .end = now() + args->limit,
+                                      .args = args,
                                       .shared = shared,
                                       .sent = {memory, memory + MOST_BYTES},
                                       .got = memory + (2 + k) * MOST_BYTES,
-                                      .sum = sum,
                                       .m = RECEIVER == k ? m : &unused};
         }
-        rc = measure_here(sides);
+        rc = run_both(sides);
     }
     unmap(shared, sizeof(*shared));
     unmap(memory, 4 * MOST_BYTES);
-    if (0 == rc && !gr_machine_good(m)) {
+    if (GR_ERR_FOREIGN == rc) { /* single copy comes last */
+        forget_single_copy(m);
+        rc = 0;
+    }
+    if (0 == rc && NULL != args->whole) {
+        extend_all(m, args->whole);
+    }
+    if (0 == rc && (0 == m->exchange || !gr_machine_good(m))) {
         rc = GR_ERR_TIMEOUT;
     }
     if (0 != rc) {

@@ -251,8 +251,8 @@ static int any_order_will_do(const struct gr_select_args *q)
     return !gr_terms_combines(q->coll) || q->p <= 2;
 }
 
-struct gr_choice gr_select_measured(const struct gr_costs *built_in,
-                                    const struct gr_costs *measured, const struct gr_select_args *q)
+struct gr_choice gr_select_measured(const struct gr_costs *fixed, const struct gr_costs *measured,
+                                    const struct gr_select_args *q)
 {
     struct gr_select_args again = *q;
     struct gr_choice choice;
@@ -260,7 +260,7 @@ struct gr_choice gr_select_measured(const struct gr_costs *built_in,
     if (any_order_will_do(q)) {
         return gr_select(measured, q);
     }
-    choice = gr_select(built_in, q);
+    choice = gr_select(fixed, q);
     /* a block's elements are combined in one order, whatever the chunks; along two trees, not */
     if (GR_WAY_MAILBOX == choice.way ||
         GR_BLOCKS != gr_algo_layout((enum gr_algo) choice.way, q->coll)) {

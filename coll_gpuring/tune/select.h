@@ -110,11 +110,11 @@ struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_
 
 /*
  * The same with constants that were measured in this job. The results of a reduction among more
- * than two ranks must not depend on them, so its algorithm follows `built_in`; measured constants
- * then choose how messages are copied, if the order of reduction does not depend on that.
+ * than two ranks must not depend on them, so its algorithm follows `fixed` (built in, or of a
+ * tuning file or parameters); measured constants then choose how messages are copied, if the order
+ * of reduction does not depend on that.
  */
-struct gr_choice gr_select_measured(const struct gr_costs *built_in,
-                                    const struct gr_costs *measured,
+struct gr_choice gr_select_measured(const struct gr_costs *fixed, const struct gr_costs *measured,
                                     const struct gr_select_args *q);
 
 #endif

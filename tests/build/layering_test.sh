@@ -31,7 +31,7 @@ c_headers='(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|se
 posix_headers='(dirent|dlfcn|fcntl|poll|pthread|sched|semaphore|unistd|sys/[a-z]+|linux/[a-z_]+)\.h'
 system='base: %C|%P
 sched: %C
-topo: %C|(hwloc|dlfcn|unistd|sys/syscall|linux/mempolicy)\.h
+topo: %C|(hwloc|dirent|dlfcn|sched|unistd|sys/syscall|linux/mempolicy)\.h
 tune: %C|%P
 cuda: %C|%P
 link: %C|%P

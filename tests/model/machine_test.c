@@ -8,14 +8,21 @@
 #define _GNU_SOURCE 1 /* processor sets */
 #endif
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -24,6 +31,66 @@
 #include "select_questions.h"
 #include "tune/machine.h"
 #include "tune/measure.h"
+#include "tune/measure_node.h"
+
+/* ---- the kernel, as the measurement sees it ---- */
+
+static struct {
+    int refuse_binding; /* to processors */
+    int refuse_copies, slow_copies;
+    pthread_mutex_t lock;
+    pid_t caller;    /* the thread that calls gr_machine_measure() */
+    int by_caller;   /* bindings of its own */
+    int n, cpus[64]; /* bindings of other threads, in their order */
+    int most;        /* processors from this number on stand for processor 1; 0: all are real */
+} kernel = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void new_kernel(void)
+{
+    kernel.refuse_binding = kernel.refuse_copies = kernel.slow_copies = 0;
+    kernel.by_caller = kernel.n = kernel.most = 0;
+    kernel.caller = (pid_t) syscall(SYS_gettid);
+}
+
+/* In the place of libc's. */
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+    cpu_set_t real = *set;
+    int cpu = 0;
+
+    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t) cpu, set)) {
+        cpu++;
+    }
+    pthread_mutex_lock(&kernel.lock);
+    if (syscall(SYS_gettid) == kernel.caller) {
+        kernel.by_caller++;
+    } else if (kernel.n < (int) COUNT_OF(kernel.cpus)) {
+        kernel.cpus[kernel.n++] = CPU_COUNT(set) > 1 ? -1 : cpu;
+    }
+    pthread_mutex_unlock(&kernel.lock);
+    if (kernel.refuse_binding) {
+        errno = EPERM;
+        return -1;
+    }
+    if (kernel.most > 0 && cpu >= kernel.most) {
+        CPU_ZERO(&real);
+        CPU_SET(1, &real);
+    }
+    return (int) syscall(SYS_sched_setaffinity, pid, size, &real);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long n,
+                         const struct iovec *remote, unsigned long m, unsigned long flags)
+{
+    if (kernel.refuse_copies) {
+        errno = EPERM;
+        return -1;
+    }
+    if (kernel.slow_copies) {
+        usleep(100000);
+    }
+    return syscall(SYS_process_vm_readv, pid, local, n, remote, m, flags);
+}
 
 /* bytes per microsecond through slots and by single copy; 0: refused */
 static struct gr_machine machine_of(double exchange, double slots, double fetch, double call)
@@ -52,31 +119,36 @@ static struct gr_costs costs_of(const struct gr_machine *m, enum gr_coll coll, i
 
 /* ---- what is believed ---- */
 
-static void nothing_measured_is_not_good(void **state)
+static void nothing_known_changes_nothing(void **state)
 {
     struct gr_machine m = {.exchange = 0}, good = machine_of(0.2, 10000, 10000, 1);
     struct gr_costs costs;
 
     (void) state;
     assert_true(gr_machine_good(&good));
-    assert_false(gr_machine_good(&m));
+    assert_true(gr_machine_good(&m));
     costs = costs_of(&m, GR_COLL_BCAST, 2, 1 << 20);
     assert_memory_equal(&costs, &gr_costs_host, sizeof(costs));
 }
 
 static void impossible_times_are_not_good(void **state)
 {
-    static const float bad[] = {0, -1, NAN, INFINITY, 1e-9F, 1e9F};
+    static const float bad[] = {-1, NAN, INFINITY, 1e-9F, 1e9F};
     size_t k, at;
 
     (void) state;
-    for (k = 0; k < COUNT_OF(bad); k++) {
-        for (at = 0; at < sizeof(struct gr_machine) / sizeof(float); at++) {
-            struct gr_machine m = machine_of(0.2, 10000, 10000, 1);
+    for (at = 0; at < sizeof(struct gr_machine) / sizeof(float); at++) {
+        struct gr_machine m = machine_of(0.2, 10000, 10000, 1);
+        int row, first = 0;
 
+        for (row = 0; row < GR_MACHINE_ROWS; row++) {
+            first = first || gr_machine_rows[row].offset == at * sizeof(float);
+        }
+        memset((char *) &m + at * sizeof(float), 0, sizeof(float));
+        assert_int_equal(gr_machine_good(&m), first); /* that constant is not known */
+        for (k = 0; k < COUNT_OF(bad); k++) {
             memcpy((char *) &m + at * sizeof(float), &bad[k], sizeof(float));
-            /* single copy may have been refused */
-            assert_int_equal(gr_machine_good(&m), 0 == m.call);
+            assert_false(gr_machine_good(&m));
         }
     }
 }
@@ -112,6 +184,44 @@ static void constants_are_the_measured_ones(void **state)
         /* what is fetched has to be combined besides */
         costs = costs_of(&m, GR_COLL_REDUCE, 3, bytes);
         assert_true(fabs(costs.by[GR_BY_FETCHING].byte - 1.0 / 20000 - 1.0 / 100000) < 1e-7);
+    }
+}
+
+/* A constant that is known alone changes what follows from it, and nothing else. */
+static void known_constants_change_their_own(void **state)
+{
+    static const struct {
+        const char *row;
+        int step, byte, direct_step, direct_byte, mailbox_byte; /* which of them change */
+    } rows[] = {
+        {"exchange", 1, 0, 0, 0, 0},
+        {"reduce", 0, 0, 0, 0, 0},
+        {"slots", 0, 0, 0, 0, 0},
+        {"slots_both_ways", 0, 1, 0, 0, 1},
+        {"single_copy_call", 0, 0, 1, 0, 0},
+        {"single_copy", 0, 0, 0, 1, 0},
+        {"single_copy_new", 0, 0, 0, 1, 0},
+    };
+    const struct gr_costs *base = &gr_costs_host;
+    int row;
+
+    (void) state;
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        struct gr_machine m = machine_of(0.4, 5000, 20000, 3), one = {.exchange = 0};
+        struct gr_costs costs;
+
+        assert_string_equal(gr_machine_rows[row].name, rows[row].row);
+        memcpy(gr_machine_values(&one, row), gr_machine_values(&m, row),
+               (size_t) gr_machine_rows[row].values * sizeof(float));
+        costs = costs_of(&one, GR_COLL_ALLREDUCE, 4, 1 << 20);
+        assert_int_equal(costs.by[GR_BY_SLOTS].step != base->by[GR_BY_SLOTS].step, rows[row].step);
+        assert_int_equal(costs.mailbox != base->mailbox, rows[row].step);
+        assert_int_equal(costs.by[GR_BY_SLOTS].byte != base->by[GR_BY_SLOTS].byte, rows[row].byte);
+        assert_int_equal(costs.by[GR_BY_FETCHING].step != base->by[GR_BY_FETCHING].step,
+                         rows[row].direct_step);
+        assert_int_equal(costs.by[GR_BY_FETCHING].byte != base->by[GR_BY_FETCHING].byte,
+                         rows[row].direct_byte);
+        assert_int_equal(costs.mailbox_byte != base->mailbox_byte, rows[row].mailbox_byte);
     }
 }
 
@@ -280,58 +390,279 @@ static int threads_of_process(void)
     return n;
 }
 
-static void measures_and_leaves_nothing(void **state)
+/* Of a process that has ended a thread: a sanitizer has one of its own from then on. */
+static int threads;
+
+static void *end_at_once(void *arg)
 {
-    struct gr_machine m;
-    cpu_set_t before, after;
-    char text[512];
-    int threads, rc, tries;
+    return arg;
+}
+
+static int count_threads(void **state)
+{
+    pthread_t thread;
 
     (void) state;
-    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-    /* a sanitizer has a thread of its own from the first that is created on */
-    (void) gr_machine_measure(0, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM), &m);
-    threads = threads_of_process();
-    for (tries = 0, rc = GR_ERR_TIMEOUT; tries < 20 && GR_ERR_TIMEOUT == rc; tries++) {
-        rc = gr_machine_measure(2, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM), &m);
+    if (0 != pthread_create(&thread, NULL, end_at_once, NULL)) {
+        return -1;
     }
+    pthread_join(thread, NULL);
+    threads = threads_of_process();
+    return 0;
+}
+
+/* Two processors that this process may use, and what it was measured with; 0: there are two. */
+static int measure(enum gr_effort effort, double limit, struct gr_machine *m)
+{
+    struct gr_machine whole = machine_of(0.2, 10000, 10000, 1);
+    struct gr_measure_args args = {.effort = effort,
+                                   .limit = limit,
+                                   .whole = GR_EFFORT_BRIEF == effort ? &whole : NULL,
+                                   .sum = gr_reduce_find(GR_TYPE_F32, GR_OP_SUM)};
+    int partners[GR_CPU_DISTANCES], cpu = sched_getcpu(), d;
+    cpu_set_t allowed;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    gr_cpu_partners(GR_SYSFS_CPUS, cpu, &allowed, partners);
+    for (d = 0; d < GR_CPU_DISTANCES && partners[d] < 0; d++) {
+    }
+    if (GR_CPU_DISTANCES == d) {
+        skip(); /* one processor */
+    }
+    args.cpus[0] = cpu;
+    args.cpus[1] = partners[d];
+    return gr_machine_measure(&args, m);
+}
+
+/* The same, again where other work on the machine takes too much of the time. */
+static int measure_patiently(enum gr_effort effort, struct gr_machine *m)
+{
+    int tries, rc = GR_ERR_TIMEOUT;
+
+    for (tries = 0; tries < 20 && GR_ERR_TIMEOUT == rc; tries++) {
+        rc = measure(effort, 2, m);
+    }
+    return rc;
+}
+
+static void measures_and_leaves_nothing(void **state)
+{
+    cpu_set_t before, after;
+    struct gr_machine m;
+    char text[96];
+    int row;
+
+    (void) state;
+    new_kernel();
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    assert_int_equal(measure_patiently(GR_EFFORT_QUICK, &m), 0);
     assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
     assert_int_equal(threads_of_process(), threads);
-    if (GR_ERR_NOT_SUPPORTED == rc) {
-        skip(); /* one processor */
-    }
-    assert_int_equal(rc, 0);
     assert_true(gr_machine_good(&m));
-    print_message("# %s\n", gr_machine_text(&m, text, sizeof(text)));
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        assert_true(gr_machine_knows(&m, row));
+        print_message("# %s %s\n", gr_machine_rows[row].name,
+                      gr_machine_print(&m, row, text, sizeof(text)));
+    }
+}
+
+/* The caller stays where it is, and its threads are on processors that it may use. */
+static void only_its_threads_are_bound(void **state)
+{
+    struct gr_machine m;
+    cpu_set_t allowed;
+    int k;
+
+    (void) state;
+    new_kernel();
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    assert_int_equal(measure_patiently(GR_EFFORT_BRIEF, &m), 0);
+    assert_int_equal(kernel.by_caller, 0);
+    assert_true(kernel.n >= 2);
+    for (k = 0; k < kernel.n; k++) {
+        assert_true(kernel.cpus[k] >= 0 && CPU_ISSET((size_t) kernel.cpus[k], &allowed));
+        assert_true(kernel.cpus[k] != kernel.cpus[k ^ 1]);
+    }
+}
+
+static void gives_up_where_binding_is_refused(void **state)
+{
+    struct gr_machine m = machine_of(1, 1, 1, 1), none = {.exchange = 0};
+
+    (void) state;
+    new_kernel();
+    kernel.refuse_binding = 1;
+    assert_int_equal(measure(GR_EFFORT_QUICK, 2, &m), GR_ERR_NOT_SUPPORTED);
+    assert_memory_equal(&m, &none, sizeof(m));
+    assert_int_equal(threads_of_process(), threads);
 }
 
 static void ends_when_the_time_is_over(void **state)
 {
     struct gr_machine m = machine_of(1, 1, 1, 1), none = {.exchange = 0};
-    int threads = threads_of_process();
-    int rc = gr_machine_measure(0, gr_reduce_find(GR_TYPE_F32, GR_OP_SUM), &m);
 
     (void) state;
-    assert_true(GR_ERR_TIMEOUT == rc || GR_ERR_NOT_SUPPORTED == rc);
+    new_kernel();
+    assert_int_equal(measure(GR_EFFORT_QUICK, 0, &m), GR_ERR_TIMEOUT);
     assert_memory_equal(&m, &none, sizeof(m));
     assert_int_equal(threads_of_process(), threads);
+}
+
+/* Single copy that is refused is not known; single copy that takes too long is a time-out. */
+static void refused_single_copy_is_no_time_out(void **state)
+{
+    struct gr_machine m, none = {.exchange = 0};
+
+    (void) state;
+    new_kernel();
+    kernel.refuse_copies = 1;
+    assert_int_equal(measure_patiently(GR_EFFORT_BRIEF, &m), 0);
+    assert_true(m.exchange > 0 && m.one_way[0] > 0 && m.two_way[1] > 0);
+    assert_true(0 == m.call && 0 == m.fetch[0] && 0 == m.fetch_new[0]);
+    new_kernel();
+    kernel.slow_copies = 1;
+    assert_int_equal(measure(GR_EFFORT_BRIEF, 1, &m), GR_ERR_TIMEOUT);
+    assert_memory_equal(&m, &none, sizeof(m));
+}
+
+/* ---- a node's distances ---- */
+
+static char sysfs[] = "/tmp/gr_machine_test_XXXXXX";
+
+/* Processors 1, 2 and 3 share a cache, a socket and nothing with processor 0. */
+static void make_node(void)
+{
+    static const struct {
+        const char *file, *list;
+    } files[] = {{"cache/index3/shared_cpu_list", "0-1"}, {"topology/core_siblings_list", "0-2"}};
+    char command[256];
+    size_t k;
+
+    assert_non_null(mkdtemp(sysfs));
+    for (k = 0; k < COUNT_OF(files); k++) {
+        snprintf(command, sizeof(command), "f=%s/cpu0/%s; mkdir -p $(dirname $f) && echo %s >$f",
+                 sysfs, files[k].file, files[k].list);
+        assert_int_equal(system(command), 0);
+    }
+}
+
+static int measure_node(int ranks, struct gr_constants *c)
+{
+    struct gr_measure_node_args args = {
+        .folder = sysfs, .ranks = ranks, .limit = 2, .sum = gr_reduce_find(GR_TYPE_F32, GR_OP_SUM)};
+    int cpu;
+
+    CPU_ZERO(&args.allowed);
+    for (cpu = 0; cpu < 4; cpu++) {
+        CPU_SET((size_t) cpu, &args.allowed);
+    }
+    new_kernel();
+    kernel.most = 2; /* so many there are; the others are made up */
+    return gr_constants_measure(c, &args);
+}
+
+static int is_near(double a, double b)
+{
+    return fabs(a - b) <= 1e-4 * fabs(b);
+}
+
+/* One distance is measured at all sizes; large copies of the others follow from it. */
+static void all_distances_are_measured(void **state)
+{
+    static const int distances[] = {GR_CPU_CACHE, GR_CPU_SOCKET, GR_CPU_SYSTEM};
+    int ranks, tries, rc, k, row;
+    cpu_set_t allowed;
+
+    (void) state;
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    if (!CPU_ISSET(0, &allowed) || !CPU_ISSET(1, &allowed)) {
+        skip();
+    }
+    make_node();
+    for (ranks = 2; ranks <= 4; ranks += 2) {
+        int first = 2 == ranks ? GR_CPU_CACHE : GR_CPU_SYSTEM, complete = 0;
+        struct gr_constants c;
+
+        for (tries = 0; tries < 20 && !complete; tries++) {
+            memset(&c, 0, sizeof(c));
+            rc = measure_node(ranks, &c);
+            complete = 0 == rc;
+            for (k = 0; k < 3; k++) { /* brief ones may run out of time */
+                complete = complete && GR_FROM_BUILD != c.from[distances[k]][0];
+            }
+        }
+        assert_true(complete);
+        assert_true(gr_constants_good(&c));
+        assert_int_equal(c.from[GR_CPU_NUMA][0], GR_FROM_BUILD); /* no processor is so far away */
+        /* side by side with two ranks, else far apart */
+        assert_true(kernel.cpus[0] + kernel.cpus[1] == (2 == ranks ? 1 : 3));
+        for (k = 0; k < 3; k++) {
+            const struct gr_machine *m = &c.at[distances[k]], *whole = &c.at[first];
+
+            for (row = 0; row < GR_MACHINE_ROWS; row++) {
+                assert_int_equal(c.from[distances[k]][row], GR_FROM_MEASUREMENT);
+            }
+            assert_true(distances[k] == first || is_near(m->one_way[3] / whole->one_way[3],
+                                                         m->one_way[1] / whole->one_way[1]));
+        }
+    }
+}
+
+/* What a file says of the distance that counts is not measured. */
+static void files_spare_the_measurement(void **state)
+{
+    struct gr_machine m = machine_of(0.2, 10000, 10000, 1);
+    struct gr_constants c = {.not_measured = 0};
+
+    (void) state;
+    gr_constants_take(&c, GR_CPU_SYSTEM, &m, GR_FROM_FILE);
+    assert_int_equal(measure_node(4, &c), 0);
+    assert_int_equal(kernel.n, 0);
+}
+
+static void one_processor_is_said_to_be_one(void **state)
+{
+    struct gr_measure_node_args args = {.folder = sysfs, .ranks = 2, .limit = 2};
+    struct gr_constants c = {.not_measured = 0};
+
+    (void) state;
+    CPU_ZERO(&args.allowed);
+    CPU_SET(0, &args.allowed);
+    assert_int_equal(gr_constants_measure(&c, &args), GR_ERR_NOT_SUPPORTED);
+    assert_int_equal(c.not_measured, GR_ERR_NOT_SUPPORTED);
+}
+
+static int remove_node(void **state)
+{
+    char command[64];
+
+    (void) state;
+    snprintf(command, sizeof(command), "rm -rf %s", sysfs);
+    return system(command);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_measured_is_not_good),
+        cmocka_unit_test(nothing_known_changes_nothing),
         cmocka_unit_test(impossible_times_are_not_good),
         cmocka_unit_test(constants_are_the_measured_ones),
+        cmocka_unit_test(known_constants_change_their_own),
         cmocka_unit_test(directions_count),
         cmocka_unit_test(new_data_counts),
         cmocka_unit_test(constants_follow_the_size),
         cmocka_unit_test(reductions_keep_their_order),
         cmocka_unit_test(copies_as_is_fastest),
         cmocka_unit_test(measures_and_leaves_nothing),
+        cmocka_unit_test(only_its_threads_are_bound),
+        cmocka_unit_test(gives_up_where_binding_is_refused),
         cmocka_unit_test(ends_when_the_time_is_over),
+        cmocka_unit_test(refused_single_copy_is_no_time_out),
+        cmocka_unit_test(all_distances_are_measured),
+        cmocka_unit_test(files_spare_the_measurement),
+        cmocka_unit_test(one_processor_is_said_to_be_one),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, count_threads, remove_node);
 }

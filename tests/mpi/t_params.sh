@@ -31,6 +31,9 @@ slot_bytes 1000 64
 mailbox_bytes -1 0..
 single_copy 2 0..1
 measure 2 0..1
+cost_exchange fast number us
+cost_slots 1,2,3 4 numbers GB/s
+cost_single_copy 1,2,3,100000 4 numbers GB/s
 progress_thread 5 1..1
 cuda 2 1..1
 device_channels 33 1..32
@@ -74,7 +77,7 @@ while read -r name value allowed; do
     else
         tap_check "$name = $value: right results, with the default" good_through_gpuring
     fi
-done < <(rows_of_depth '^(algorithm|channels 99|slots 1|slot_bytes 1000|mailbox_bytes|cuda|host|nodes_tr|nodes_rails|step|torus|report|priority|timeout) ' <<<"$bad_parameters")
+done < <(rows_of_depth '^(algorithm|channels 99|slots 1|slot_bytes 1000|mailbox_bytes|cost_slots|cuda|host|nodes_tr|nodes_rails|step|torus|report|priority|timeout) ' <<<"$bad_parameters")
 
 # NAME FIRST OTHERS: rank 0 has the first value, the others have another
 different_parameters="
@@ -133,19 +136,35 @@ chmod +x "$work/wrapper"
 constants() { # WORDS: one line says so; results are right
     one_line_with "constants inside a node: $1" && good_through_gpuring
 }
+# with_cores OPTIONS...: one job of two ranks that have cores of their own, and no file but what OPTIONS give
+with_cores() {
+    WRAPPER=$work/wrapper grun 2 --mca coll_gpuring_verbose 1 --mca coll_gpuring_tune_file none "$@" -- hello_coll
+}
 if [ "$(nproc)" -lt 2 ]; then
-    WRAPPER=$work/wrapper grun 2 --mca coll_gpuring_verbose 1 -- hello_coll
+    with_cores
     tap_check "constants of one processor" constants "built in"
 else
     for _ in $(seq 20); do # on a busy machine the time may not suffice
-        WRAPPER=$work/wrapper grun 2 --mca coll_gpuring_verbose 1 -- hello_coll
+        with_cores
         ! constants "measured: exchange" || break
     done
     tap_check "constants are measured" constants "measured: exchange"
 fi
-WRAPPER=$work/wrapper grun 2 --mca coll_gpuring_verbose 1 --mca coll_gpuring_measure 0 -- hello_coll
+with_cores --mca coll_gpuring_measure 0
 tap_check "measure = 0: built-in constants" constants "built in"
 grun 2 --mca coll_gpuring_verbose 1 -- hello_coll
 tap_check "ranks that share cores: built-in constants" constants "built in"
+with_cores --mca coll_gpuring_measure 0 --mca coll_gpuring_cost_exchange 0.5 --mca coll_gpuring_cost_slots 1,2,3,4
+tap_check "parameters pin constants" constants "parameters: exchange 0.5 us, slots 1 2 3 4 GB/s"
+
+# A taskset of one processor, which each rank sets for itself, is not left.
+cat >"$work/wrapper" <<'EOF'
+#!/bin/sh
+OMPI_MCA_mpi_yield_when_idle=0 exec taskset -c "$OMPI_COMM_WORLD_LOCAL_RANK" "$@"
+EOF
+if [ "$(nproc)" -ge 2 ] && taskset -c 0,1 true; then
+    with_cores --bind-to none
+    tap_check "a taskset of one processor is not left" constants "built in (rank 0 may use one processor only)"
+fi
 
 tap_done

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parameters, tuning files and the measurement of the job's first rank (constants.h). */
+#include "mpi/constants.h"
+
+#include "engine/log.h"
+#include "engine/params.h"
+#include "mpi/runtime.h"
+
+#include "base/errors.h"
+#include "exec/reduce.h"
+#include "tune/measure_node.h"
+#include "tune/tune_file.h"
+
+#include "opal/mca/installdirs/installdirs.h"
+#include "opal/util/proc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Seconds after which the measurement is given up. On a quiet machine it takes 5 ms. */
+#define MEASURE_LIMIT 0.02
+
+/* The tuning file that this process uses; empty: none. */
+static char used_file[4096];
+
+/* What is said of the first communicator inside a node; written once, under gr_process.lock. */
+static char said[1536], said_sources[48] = "built-in";
+
+/* ---- tuning files ---- */
+
+/* Try one file. Returns whether it is there, for better or worse. */
+static bool try_file(const char *path, bool given, const struct gr_machine_kind *kind,
+                     struct gr_constants *c)
+{
+    struct gr_tune_file file;
+    char why[512];
+    int rc = gr_tune_file_read(path, kind, &file, why, sizeof(why)), d;
+
+    if (GR_ERR_SYS == rc) {
+        if (ENOENT == errno && !given) {
+            return false;
+        }
+        snprintf(why, sizeof(why), "%s", strerror(errno));
+    }
+    if (0 != rc) {
+        mca_coll_gpuring_warn("tune-file", path, why);
+        return true;
+    }
+    for (d = 0; d < GR_CPU_DISTANCES; d++) {
+        gr_constants_take(c, d, &file.constants.at[d], GR_FROM_FILE);
+    }
+    snprintf(used_file, sizeof(used_file), "%s", path);
+    return true;
+}
+
+/* The given file; else the user's, else the system's. */
+static void find_file(struct gr_constants *c)
+{
+    const char *given = gr_settings.tune_file, *home = getenv("HOME");
+    struct gr_machine_kind kind;
+    char name[160], path[4096];
+
+    if (NULL != given && 0 == strcmp(given, "none")) {
+        return;
+    }
+    gr_machine_kind_find("", &kind);
+    if (NULL != given && '\0' != given[0]) {
+        (void) try_file(given, true, &kind, c);
+        return;
+    }
+    (void) gr_tune_file_name(&kind, name, sizeof(name));
+    snprintf(path, sizeof(path), "%s/.gpuring/%s", NULL == home ? "" : home, name);
+    if (NULL != home && try_file(path, false, &kind, c)) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%s/gpuring/%s", opal_install_dirs.sysconfdir, name);
+    (void) try_file(path, false, &kind, c);
+}
+
+/* ---- the measurement ---- */
+
+/* The parent of a process; 0: it has none, or it is not known. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[64];
+    int parent = 0;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+    f = fopen(path, "r");
+    if (NULL != f) {
+        if (1 != fscanf(f, "%*d (%*[^)]) %*c %d", &parent)) {
+            parent = 0;
+        }
+        fclose(f);
+    }
+    return (pid_t) parent;
+}
+
+/*
+ * Processors that ranks of this job may use. A launcher that binds ranks may use more than they:
+ * the next ancestor that may is the launcher. A rank that was bound otherwise (taskset) stays there.
+ */
+static void find_allowed(cpu_set_t *allowed)
+{
+    pid_t pid = getppid();
+    cpu_set_t set, both;
+    int k;
+
+    CPU_ZERO(allowed);
+    (void) sched_getaffinity(0, sizeof(*allowed), allowed);
+    for (k = 0; gr_ompi_may_be_bound() && k < 8 && pid > 1; k++, pid = parent_of(pid)) {
+        if (0 != sched_getaffinity(pid, sizeof(set), &set)) {
+            return;
+        }
+        CPU_AND(&both, &set, allowed);
+        if (CPU_EQUAL(&both, allowed) && !CPU_EQUAL(&set, allowed)) {
+            *allowed = set;
+            return;
+        }
+    }
+}
+
+static void measure(struct gr_constants *c)
+{
+    struct gr_measure_node_args args = {
+        .folder = GR_SYSFS_CPUS,
+        .cpu = sched_getcpu(),
+        .ranks = (int) opal_process_info.num_local_peers + 1,
+        .limit = MEASURE_LIMIT,
+        .sum = gr_reduce_find(GR_TYPE_F32, GR_OP_SUM),
+    };
+
+    find_allowed(&args.allowed);
+    if (args.cpu >= 0 && args.cpu < CPU_SETSIZE) {
+        (void) gr_constants_measure(c, &args);
+    }
+}
+
+void mca_coll_gpuring_constants_find(struct gr_constants *c, bool shares_cores)
+{
+    int d;
+
+    for (d = 0; d < GR_CPU_DISTANCES; d++) {
+        gr_constants_take(c, d, &gr_settings.constants, GR_FROM_PARAMETER);
+    }
+    if (shares_cores) {
+        return; /* times of processors that ranks have for themselves mean nothing */
+    }
+    find_file(c);
+    if (0 != gr_settings.measure) {
+        measure(c);
+    }
+}
+
+/* ---- their use ---- */
+
+struct gr_cpu_place mca_coll_gpuring_place(void)
+{
+    cpu_set_t bound;
+
+    CPU_ZERO(&bound);
+    (void) sched_getaffinity(0, sizeof(bound), &bound);
+    return gr_cpu_place_find(GR_SYSFS_CPUS, &bound);
+}
+
+void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const struct gr_constants *c,
+                                    int distance)
+{
+    const char *file = '\0' == used_file[0] ? NULL : used_file;
+    char text[1400];
+
+    module->comm.machine = gr_constants_at(c, distance, GR_FROM_MEASUREMENT, NULL);
+    module->comm.fixed = gr_constants_at(c, distance, GR_FROM_FILE, NULL);
+    pthread_mutex_lock(&gr_process.lock);
+    if ('\0' == said[0]) {
+        snprintf(said_sources, sizeof(said_sources), "%s", gr_constants_sources(c, distance));
+        snprintf(said, sizeof(said), "%s",
+                 gr_constants_text(c, distance, file, text, sizeof(text)));
+    }
+    pthread_mutex_unlock(&gr_process.lock);
+}
+
+const char *mca_coll_gpuring_constants_text(void)
+{
+    return said;
+}
+
+const char *mca_coll_gpuring_constants_sources(void)
+{
+    return said_sources;
+}

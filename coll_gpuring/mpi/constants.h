@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The constants of the cost model inside a node: where the job's first rank gets them from. */
+#ifndef GR_MPI_CONSTANTS_H
+#define GR_MPI_CONSTANTS_H
+
+#include "mpi/ompi.h"
+
+#include "mpi/module.h"
+
+#include "topo/cpus.h"
+#include "tune/constants.h"
+
+#include <stdbool.h>
+
+BEGIN_C_DECLS
+
+/*
+ * What the job's first rank publishes at MPI_Init for all: by parameters, a tuning file, and, where
+ * those do not say it, a measurement. shares_cores: ranks of this node share cores, so parameters
+ * alone count.
+ */
+void mca_coll_gpuring_constants_find(struct gr_constants *c, bool shares_cores);
+
+/* Where this process may run. */
+struct gr_cpu_place mca_coll_gpuring_place(void);
+
+/* Let a communicator inside a node, whose ranks are at most at that distance, use the constants. */
+void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const struct gr_constants *c,
+                                    int distance);
+
+/* What the first such communicator of this process uses, as text; empty: there was none. */
+const char *mca_coll_gpuring_constants_text(void);
+
+/* The sources of that, as one word: built-in, or those of measured, file and parameters. */
+const char *mca_coll_gpuring_constants_sources(void);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Distances of processors (cpus.h), from lists of processors in sysfs. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* processor sets */
+#endif
+#include "topo/cpus.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *gr_cpu_distance_name(int distance)
+{
+    static const char *const names[GR_CPU_DISTANCES] = {
+        [GR_CPU_CACHE] = "cache",
+        [GR_CPU_NUMA] = "numa",
+        [GR_CPU_SOCKET] = "socket",
+        [GR_CPU_SYSTEM] = "system",
+    };
+
+    return names[distance];
+}
+
+/* A list as "0-3,8" of a file below a processor's folder; empty: there is none. */
+static void read_list(const char *folder, int cpu, const char *file, cpu_set_t *set)
+{
+    char path[4096];
+    int first, last, n;
+    FILE *f;
+
+    CPU_ZERO(set);
+    snprintf(path, sizeof(path), "%s/cpu%d/%s", folder, cpu, file);
+    f = fopen(path, "r");
+    if (NULL == f) {
+        return;
+    }
+    do {
+        n = fscanf(f, "%d-%d", &first, &last);
+        last = 1 == n ? first : last;
+        for (; n >= 1 && first >= 0 && first <= last && first < CPU_SETSIZE; first++) {
+            CPU_SET((size_t) first, set);
+        }
+    } while (n >= 1 && ',' == fgetc(f));
+    fclose(f);
+    if (!CPU_ISSET((size_t) cpu, set)) {
+        CPU_ZERO(set); /* not a list of this processor */
+    }
+}
+
+static int is_subset(const cpu_set_t *a, const cpu_set_t *of)
+{
+    cpu_set_t both;
+
+    CPU_AND(&both, a, of);
+    return CPU_EQUAL(&both, a);
+}
+
+/* The processors that share the last cache, if there is one that several cores share. */
+static void find_cache(const char *folder, int cpu, struct gr_cpu_sets *sets)
+{
+    static const char *const caches[] = {"cache/index3/shared_cpu_list",
+                                         "cache/index2/shared_cpu_list"};
+    cpu_set_t *set = &sets->level[GR_CPU_CACHE];
+    size_t k;
+
+    CPU_ZERO(set);
+    for (k = 0; k < sizeof(caches) / sizeof(caches[0]) && 0 == CPU_COUNT(set); k++) {
+        read_list(folder, cpu, caches[k], set);
+        if (is_subset(set, &sets->core)) {
+            CPU_ZERO(set); /* it is the core's own */
+        }
+    }
+}
+
+/* The processor's folder has an entry "nodeN", the folder of its NUMA node. */
+static void find_numa(const char *folder, int cpu, cpu_set_t *set)
+{
+    char path[4096];
+    struct dirent *entry;
+    int node;
+    DIR *dir;
+
+    CPU_ZERO(set);
+    snprintf(path, sizeof(path), "%s/cpu%d", folder, cpu);
+    dir = opendir(path);
+    if (NULL == dir) {
+        return;
+    }
+    while (0 == CPU_COUNT(set) && NULL != (entry = readdir(dir))) {
+        if (1 == sscanf(entry->d_name, "node%d", &node)) {
+            snprintf(path, sizeof(path), "node%d/cpulist", node);
+            read_list(folder, cpu, path, set);
+        }
+    }
+    closedir(dir);
+}
+
+void gr_cpu_sets_find(const char *folder, int cpu, struct gr_cpu_sets *sets)
+{
+    int k, known = 0;
+
+    read_list(folder, cpu, "topology/thread_siblings_list", &sets->core);
+    CPU_SET((size_t) cpu, &sets->core);
+    find_cache(folder, cpu, sets);
+    find_numa(folder, cpu, &sets->level[GR_CPU_NUMA]);
+    read_list(folder, cpu, "topology/core_siblings_list", &sets->level[GR_CPU_SOCKET]);
+    for (k = 0; k < GR_CPU_SYSTEM; k++) {
+        known += 0 != CPU_COUNT(&sets->level[k]);
+    }
+    if (0 == known) {
+        memset(&sets->level[GR_CPU_CACHE], 0xff, sizeof(cpu_set_t));
+    }
+}
+
+static int lowest_of(const cpu_set_t *set)
+{
+    int cpu = 0;
+
+    while (cpu < CPU_SETSIZE && !CPU_ISSET((size_t) cpu, set)) {
+        cpu++;
+    }
+    return cpu < CPU_SETSIZE ? cpu : -1;
+}
+
+struct gr_cpu_place gr_cpu_place_find(const char *folder, const cpu_set_t *bound)
+{
+    struct gr_cpu_place place = {{-1, -1, -1}};
+    struct gr_cpu_sets sets;
+    int k, cpu = lowest_of(bound);
+
+    if (cpu < 0) {
+        return place;
+    }
+    gr_cpu_sets_find(folder, cpu, &sets);
+    for (k = 0; k < GR_CPU_SYSTEM; k++) {
+        if (is_subset(bound, &sets.level[k])) {
+            place.lowest[k] = lowest_of(&sets.level[k]);
+        }
+    }
+    return place;
+}
+
+int gr_cpu_place_distance(const struct gr_cpu_place *a, const struct gr_cpu_place *b)
+{
+    int k = 0;
+
+    while (k < GR_CPU_SYSTEM && (a->lowest[k] < 0 || a->lowest[k] != b->lowest[k])) {
+        k++;
+    }
+    return k;
+}
+
+void gr_cpu_partners(const char *folder, int cpu, const cpu_set_t *allowed,
+                     int partners[GR_CPU_DISTANCES])
+{
+    int k, other, sibling = -1, found = 0;
+    struct gr_cpu_sets sets;
+
+    gr_cpu_sets_find(folder, cpu, &sets);
+    for (k = 0; k < GR_CPU_DISTANCES; k++) {
+        partners[k] = -1;
+    }
+    for (other = 0; other < CPU_SETSIZE; other++) {
+        if (other == cpu || !CPU_ISSET((size_t) other, allowed)) {
+            continue;
+        }
+        if (CPU_ISSET((size_t) other, &sets.core)) {
+            sibling = sibling < 0 ? other : sibling;
+            continue;
+        }
+        for (k = 0; k < GR_CPU_SYSTEM && !CPU_ISSET((size_t) other, &sets.level[k]); k++) {
+        }
+        found = 1;
+        partners[k] = partners[k] < 0 ? other : partners[k];
+    }
+    if (!found) {
+        partners[GR_CPU_CACHE] = sibling;
+    }
+}

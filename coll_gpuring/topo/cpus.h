@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How near the processors of a node are to each other: what they share. Read from sysfs: a few
+ * short files for each processor that is asked about, where a whole topology takes milliseconds.
+ */
+#ifndef GR_TOPO_CPUS_H
+#define GR_TOPO_CPUS_H
+
+#include <sched.h> /* of whoever defines _GNU_SOURCE */
+#include <stddef.h>
+#include <stdint.h>
+
+/* What two processors share at least, nearest first. */
+enum gr_cpu_distance {
+    GR_CPU_CACHE,  /* their last-level cache */
+    GR_CPU_NUMA,   /* a NUMA node */
+    GR_CPU_SOCKET, /* a processor package */
+    GR_CPU_SYSTEM, /* nothing of these */
+    GR_CPU_DISTANCES
+};
+
+/* Name of a distance, as tuning files have it: cache numa socket system. */
+const char *gr_cpu_distance_name(int distance);
+
+/* Attributes of processors in sysfs. */
+#define GR_SYSFS_CPUS "/sys/devices/system/cpu"
+
+/* Which processors share something with one; each set contains it, or is empty: not known. */
+struct gr_cpu_sets {
+    cpu_set_t core;                 /* hardware threads of its core */
+    cpu_set_t level[GR_CPU_SYSTEM]; /* by enum gr_cpu_distance */
+};
+
+/*
+ * The sets of a processor. folder: GR_SYSFS_CPUS, or a folder of the same layout in tests. Where
+ * nothing is known, all processors share a cache.
+ */
+void gr_cpu_sets_find(const char *folder, int cpu, struct gr_cpu_sets *sets);
+
+/*
+ * Where a process may run: by enum gr_cpu_distance, the lowest processor of the set in which all of
+ * its processors lie, or -1: there is no such set. Processes send this to each other as bytes.
+ */
+struct gr_cpu_place {
+    int32_t lowest[GR_CPU_SYSTEM];
+};
+
+/* The place of a process that is bound to these processors. */
+struct gr_cpu_place gr_cpu_place_find(const char *folder, const cpu_set_t *bound);
+
+/* The distance of two processes of a node, an enum gr_cpu_distance. */
+int gr_cpu_place_distance(const struct gr_cpu_place *a, const struct gr_cpu_place *b);
+
+/*
+ * For each distance a processor among the allowed ones that is so far from `cpu`, or -1: there is
+ * none. Never a thread of the same core, unless all others are; that one counts as sharing a cache.
+ */
+void gr_cpu_partners(const char *folder, int cpu, const cpu_set_t *allowed,
+                     int partners[GR_CPU_DISTANCES]);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Constants by distance and source (constants.h). */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* processor sets */
+#endif
+#include "tune/constants.h"
+
+#include "base/errors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Copy a row's values. */
+static void copy_row(struct gr_machine *to, const struct gr_machine *from, int row)
+{
+    const struct gr_machine_row *r = &gr_machine_rows[row];
+
+    memcpy((char *) to + r->offset, (const char *) from + r->offset,
+           (size_t) r->values * sizeof(float));
+}
+
+int gr_constants_good(const struct gr_constants *c)
+{
+    int d, row, good = 1;
+
+    for (d = 0; d < GR_CPU_DISTANCES; d++) {
+        good = good && gr_machine_good(&c->at[d]);
+        for (row = 0; row < GR_MACHINE_ROWS; row++) {
+            good = good && c->from[d][row] < GR_CONSTANT_SOURCES &&
+                   (GR_FROM_BUILD != c->from[d][row]) == gr_machine_knows(&c->at[d], row);
+        }
+    }
+    return good;
+}
+
+void gr_constants_take(struct gr_constants *c, int distance, const struct gr_machine *m,
+                       enum gr_constant_source source)
+{
+    int row;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        if (gr_machine_knows(m, row) && c->from[distance][row] <= source) {
+            copy_row(&c->at[distance], m, row);
+            c->from[distance][row] = (uint8_t) source;
+        }
+    }
+}
+
+int gr_constants_complete(const struct gr_constants *c, int distance)
+{
+    int row, complete = 1;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        complete = complete && c->from[distance][row] > GR_FROM_MEASUREMENT;
+    }
+    return complete;
+}
+
+/* Whether a file or a measurement says something of a distance; parameters hold for them all. */
+static int is_known(const struct gr_constants *c, int distance, enum gr_constant_source least)
+{
+    int row, known = 0;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        known = known ||
+                (GR_FROM_BUILD != c->from[distance][row] &&
+                 GR_FROM_PARAMETER != c->from[distance][row] && c->from[distance][row] >= least);
+    }
+    return known;
+}
+
+/* The distance whose constants stand for those of this one. */
+static int stands_for(const struct gr_constants *c, int distance, enum gr_constant_source least)
+{
+    int d;
+
+    for (d = distance; d >= 0; d--) {
+        if (is_known(c, d, least)) {
+            return d;
+        }
+    }
+    for (d = distance; d < GR_CPU_DISTANCES; d++) {
+        if (is_known(c, d, least)) {
+            return d;
+        }
+    }
+    return distance;
+}
+
+struct gr_machine gr_constants_at(const struct gr_constants *c, int distance,
+                                  enum gr_constant_source least, const uint8_t **from)
+{
+    int d = stands_for(c, distance, least), row;
+    struct gr_machine m;
+
+    memset(&m, 0, sizeof(m));
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        if (c->from[d][row] >= least) {
+            copy_row(&m, &c->at[d], row);
+        }
+    }
+    if (NULL != from) {
+        *from = c->from[d];
+    }
+    return m;
+}
+
+/* Appends to text of that length; returns the new length, below size. */
+static size_t add(char *buf, size_t size, size_t used, const char *a, const char *b, const char *c)
+{
+    int n = snprintf(buf + used, size - used, "%s%s%s", a, b, c);
+
+    return n >= 0 && used + (size_t) n < size ? used + (size_t) n : size - 1;
+}
+
+/* Appends the rows of a source. */
+static size_t add_rows(char *buf, size_t size, size_t used, const struct gr_machine *m,
+                       const uint8_t *from, int source)
+{
+    const char *comma = " ";
+    char values[96];
+    int row;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        if (from[row] == source) {
+            used = add(buf, size, used, comma, gr_machine_rows[row].name, " ");
+            used = add(buf, size, used, gr_machine_print(m, row, values, sizeof(values)), " ",
+                       gr_machine_unit(row));
+            comma = ", ";
+        }
+    }
+    return used;
+}
+
+/* Whether a row comes from that source. */
+static int has_source(const uint8_t *from, int source)
+{
+    int row, has = 0;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        has = has || from[row] == source;
+    }
+    return has;
+}
+
+const char *gr_constants_sources(const struct gr_constants *c, int distance)
+{
+    static const char *const words[8] = {
+        "built-in",
+        "measured",
+        "file",
+        "file+measured",
+        "parameters",
+        "parameters+measured",
+        "parameters+file",
+        "parameters+file+measured",
+    };
+    const uint8_t *from = c->from[stands_for(c, distance, GR_FROM_BUILD)];
+
+    return words[has_source(from, GR_FROM_MEASUREMENT) + 2 * has_source(from, GR_FROM_FILE) +
+                 4 * has_source(from, GR_FROM_PARAMETER)];
+}
+
+/* Why a measurement gave nothing. */
+static const char *not_measured(const struct gr_constants *c)
+{
+    switch (c->not_measured) {
+    case 0:
+        return "";
+    case GR_ERR_NOT_SUPPORTED:
+        return " (rank 0 may use one processor only)";
+    case GR_ERR_TIMEOUT:
+        return " (measuring took too long)";
+    default:
+        return " (no memory to measure)";
+    }
+}
+
+const char *gr_constants_text(const struct gr_constants *c, int distance, const char *file,
+                              char *buf, size_t size)
+{
+    static const char *const names[GR_CONSTANT_SOURCES] = {
+        [GR_FROM_MEASUREMENT] = "measured",
+        [GR_FROM_FILE] = "file",
+        [GR_FROM_PARAMETER] = "parameters",
+    };
+    const char *semicolon = "";
+    size_t used = 0;
+    const uint8_t *from;
+    struct gr_machine m = gr_constants_at(c, distance, GR_FROM_BUILD, &from);
+    int source;
+
+    buf[0] = '\0';
+    for (source = GR_CONSTANT_SOURCES - 1; source > GR_FROM_BUILD; source--) {
+        if (has_source(from, source)) {
+            used = add(buf, size, used, semicolon, names[source],
+                       GR_FROM_FILE == source && NULL != file ? " " : "");
+            used =
+                add(buf, size, used, GR_FROM_FILE == source && NULL != file ? file : "", ":", "");
+            used = add_rows(buf, size, used, &m, from, source);
+            semicolon = "; ";
+        }
+    }
+    if ('\0' == buf[0]) {
+        add(buf, size, used, "built in", not_measured(c), "");
+    } else if (0 == m.call && is_known(c, stands_for(c, distance, GR_FROM_BUILD), GR_FROM_BUILD)) {
+        add(buf, size, used, "; no single copy", "", ""); /* refused where the rest was measured */
+    }
+    return buf;
+}

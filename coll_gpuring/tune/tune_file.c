@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tuning files (tune_file.h). */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* processor sets */
+#endif
+#include "tune/tune_file.h"
+
+#include "base/errors.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#define FORMAT "1"
+#define LONGEST_LINE 512
+
+/* ---- kinds of machines ---- */
+
+/* Copy text without the blanks around it, as far as it fits. */
+static void copy_text(char *to, size_t size, const char *text)
+{
+    size_t n;
+
+    text += strspn(text, " \t");
+    n = strcspn(text, "\r\n");
+    while (n > 0 && (' ' == text[n - 1] || '\t' == text[n - 1])) {
+        n--;
+    }
+    n = n < size ? n : size - 1;
+    memcpy(to, text, n);
+    to[n] = '\0';
+}
+
+/* The first line of a file; empty: there is none. */
+static void read_line(const char *path, char *line, size_t size)
+{
+    char text[LONGEST_LINE] = "";
+    FILE *f = fopen(path, "r");
+
+    line[0] = '\0';
+    if (NULL != f) {
+        if (NULL != fgets(text, sizeof(text), f)) {
+            copy_text(line, size, text);
+        }
+        fclose(f);
+    }
+}
+
+/* The model of the first processor: "model name", or on ARM the numbers of implementer and part. */
+static void find_processor(const char *root, char *model, size_t size)
+{
+    char path[512], line[LONGEST_LINE], implementer[32] = "", part[32] = "", *value;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/proc/cpuinfo", root);
+    f = fopen(path, "r");
+    model[0] = '\0';
+    while (NULL != f && '\0' == model[0] && NULL != fgets(line, sizeof(line), f)) {
+        value = strchr(line, ':');
+        if (NULL == value) {
+            break; /* the second processor's lines follow */
+        }
+        if (0 == strncmp(line, "model name", 10)) {
+            copy_text(model, size, value + 1);
+        } else if (0 == strncmp(line, "CPU implementer", 15)) {
+            copy_text(implementer, sizeof(implementer), value + 1);
+        } else if (0 == strncmp(line, "CPU part", 8)) {
+            copy_text(part, sizeof(part), value + 1);
+        }
+    }
+    if (NULL != f) {
+        fclose(f);
+    }
+    if ('\0' == model[0] && '\0' != part[0]) {
+        snprintf(model, size, "implementer %s part %s", implementer, part);
+    }
+}
+
+/* How many processors share what with the first one, and its caches' sizes. */
+static void find_processors(const char *root, char *text, size_t size)
+{
+    char path[512], online[128], caches[2][16];
+    int first = 0, last, cpu, n = 0, k;
+    struct gr_cpu_sets sets;
+    const char *at;
+
+    snprintf(path, sizeof(path), "%s" GR_SYSFS_CPUS "/online", root);
+    read_line(path, online, sizeof(online));
+    for (at = online; 0 < sscanf(at, "%d", &cpu); at += strspn(at, ",")) { /* as 0-3,8 */
+        last = cpu;
+        first = 0 == n ? cpu : first;
+        at += strcspn(at, ",-");
+        if ('-' == *at && 1 == sscanf(at + 1, "%d", &last)) {
+            at += strcspn(at, ",");
+        }
+        n += last - cpu + 1;
+    }
+    snprintf(path, sizeof(path), "%s" GR_SYSFS_CPUS, root);
+    gr_cpu_sets_find(path, first, &sets);
+    for (k = 0; k < 2; k++) {
+        snprintf(path, sizeof(path), "%s" GR_SYSFS_CPUS "/cpu%d/cache/index%d/size", root, first,
+                 k + 2);
+        read_line(path, caches[k], sizeof(caches[k]));
+    }
+    snprintf(text, size, "%d (socket %d, numa %d, cache %d, core %d; caches %s %s)", n,
+             CPU_COUNT(&sets.level[GR_CPU_SOCKET]), CPU_COUNT(&sets.level[GR_CPU_NUMA]),
+             CPU_COUNT(&sets.level[GR_CPU_CACHE]), CPU_COUNT(&sets.core), caches[0], caches[1]);
+}
+
+void gr_machine_kind_find(const char *root, struct gr_machine_kind *kind)
+{
+    struct utsname name;
+    char release[16];
+
+    memset(kind, 0, sizeof(*kind));
+    find_processor(root, kind->processor, sizeof(kind->processor));
+    find_processors(root, kind->processors, sizeof(kind->processors));
+    if (0 == uname(&name)) {
+        size_t n = strcspn(name.release, ".");
+
+        n += '.' == name.release[n] ? 1 + strspn(name.release + n + 1, "0123456789") : 0;
+        snprintf(release, sizeof(release), "%.*s", (int) n, name.release);
+        snprintf(kind->kernel, sizeof(kind->kernel), "%.20s %s", name.sysname, release);
+        if ('\0' == kind->processor[0]) {
+            snprintf(kind->processor, sizeof(kind->processor), "%.64s", name.machine);
+        }
+    }
+}
+
+const char *gr_tune_file_name(const struct gr_machine_kind *kind, char *buf, size_t size)
+{
+    size_t used = 0;
+    const char *c;
+
+    for (c = kind->processor; '\0' != *c && used + 32 < size; c++) {
+        if (isalnum((unsigned char) *c)) {
+            buf[used++] = (char) tolower((unsigned char) *c);
+        } else if (used > 0 && '-' != buf[used - 1]) {
+            buf[used++] = '-';
+        }
+    }
+    used -= used > 0 && '-' == buf[used - 1];
+    snprintf(buf + used, size - used, "-%d.tune", atoi(kind->processors));
+    return buf;
+}
+
+/* ---- reading ---- */
+
+/* Entries that are text. */
+static char *text_entry(struct gr_tune_file *file, const char *name, size_t *size)
+{
+    const struct {
+        const char *name;
+        char *text;
+        size_t size;
+    } entries[] = {
+        {"processor", file->kind.processor, sizeof(file->kind.processor)},
+        {"processors", file->kind.processors, sizeof(file->kind.processors)},
+        {"kernel", file->kind.kernel, sizeof(file->kind.kernel)},
+        {"date", file->date, sizeof(file->date)},
+        {"version", file->version, sizeof(file->version)},
+    };
+    size_t k;
+
+    for (k = 0; k < sizeof(entries) / sizeof(entries[0]); k++) {
+        if (0 == strcmp(name, entries[k].name)) {
+            *size = entries[k].size;
+            return entries[k].text;
+        }
+    }
+    return NULL;
+}
+
+/* An entry "DISTANCE.NAME". Returns 0, or -1: there is no such constant, or it is impossible. */
+static int take_constant(struct gr_tune_file *file, const char *name, const char *value)
+{
+    int d, row;
+    size_t n;
+
+    for (d = 0; d < GR_CPU_DISTANCES; d++) {
+        n = strlen(gr_cpu_distance_name(d));
+        if (0 != strncmp(name, gr_cpu_distance_name(d), n) || '.' != name[n]) {
+            continue;
+        }
+        for (row = 0; row < GR_MACHINE_ROWS; row++) {
+            if (0 == strcmp(name + n + 1, gr_machine_rows[row].name)) {
+                struct gr_machine m = {.exchange = 0};
+
+                if (0 != gr_machine_parse(&m, row, value)) {
+                    return -1;
+                }
+                gr_constants_take(&file->constants, d, &m, GR_FROM_FILE);
+                return 0;
+            }
+        }
+    }
+    return -1;
+}
+
+/* One entry; first: it must be the format's number. Returns 0 or -1. */
+static int take_entry(struct gr_tune_file *file, const char *name, const char *value, bool first)
+{
+    size_t size;
+    char *text = text_entry(file, name, &size);
+
+    if (first || 0 == strcmp(name, "gpuring_tune")) {
+        return first && 0 == strcmp(name, "gpuring_tune") && 0 == strcmp(value, FORMAT) ? 0 : -1;
+    }
+    if (NULL == text) {
+        return take_constant(file, name, value);
+    }
+    copy_text(text, size, value);
+    return 0;
+}
+
+/* Read all lines. Returns 0, or the number of a line that is not possible. */
+static int read_lines(FILE *f, struct gr_tune_file *file)
+{
+    char line[LONGEST_LINE], name[64], value[LONGEST_LINE], *equals;
+    bool first = true;
+    int n = 0;
+
+    while (NULL != fgets(line, sizeof(line), f)) {
+        n++;
+        if (NULL == strchr(line, '\n') && !feof(f)) {
+            return n;
+        }
+        if (NULL != strchr("#", line[strspn(line, " \t\r\n")])) {
+            continue; /* a comment, or nothing */
+        }
+        equals = strchr(line, '=');
+        if (NULL == equals) {
+            return n;
+        }
+        *equals = '\0';
+        copy_text(name, sizeof(name), line);
+        copy_text(value, sizeof(value), equals + 1);
+        if (0 != take_entry(file, name, value, first)) {
+            return n;
+        }
+        first = false;
+    }
+    return first ? n + 1 : 0;
+}
+
+/* Whether it was made on that kind of machine; else why it was not. */
+static int check_kind(const struct gr_machine_kind *here, const struct gr_machine_kind *made_on,
+                      char *why, size_t size)
+{
+    const struct {
+        const char *name, *here, *made_on;
+    } parts[] = {
+        {"processor", here->processor, made_on->processor},
+        {"processors", here->processors, made_on->processors},
+        {"kernel", here->kernel, made_on->kernel},
+    };
+    size_t k;
+
+    for (k = 0; k < sizeof(parts) / sizeof(parts[0]); k++) {
+        if (0 != strcmp(parts[k].here, parts[k].made_on)) {
+            snprintf(why, size, "it was made on another machine (%s: \"%s\", here \"%s\")",
+                     parts[k].name, parts[k].made_on, parts[k].here);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
+                      struct gr_tune_file *file, char *why, size_t size)
+{
+    FILE *f = fopen(path, "r");
+    int line, failed;
+
+    memset(file, 0, sizeof(*file));
+    if (NULL == f) {
+        return GR_ERR_SYS;
+    }
+    line = read_lines(f, file);
+    failed = ferror(f) ? errno : 0;
+    fclose(f);
+    if (0 != failed) {
+        errno = failed;
+        return GR_ERR_SYS;
+    }
+    if (0 != line) {
+        snprintf(why, size, "line %d is not possible", line);
+        return -1;
+    }
+    return check_kind(kind, &file->kind, why, size);
+}
+
+/* ---- writing ---- */
+
+int gr_tune_file_write(FILE *f, const struct gr_tune_file *file)
+{
+    char values[96];
+    int d, row;
+
+    fprintf(f, "# What gpuring_tune measured. Entries are DISTANCE.CONSTANT: what two processors\n"
+               "# share at least, and\n");
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        fprintf(f, "#   %-16s %-4s  %s\n", gr_machine_rows[row].name, gr_machine_unit(row),
+                gr_machine_rows[row].help);
+    }
+    fprintf(f,
+            "gpuring_tune = " FORMAT
+            "\nprocessor = %s\nprocessors = %s\nkernel = %s\ndate = %s\nversion = %s\n",
+            file->kind.processor, file->kind.processors, file->kind.kernel, file->date,
+            file->version);
+    for (d = 0; d < GR_CPU_DISTANCES; d++) {
+        for (row = 0; row < GR_MACHINE_ROWS; row++) {
+            if (gr_machine_knows(&file->constants.at[d], row)) {
+                fprintf(f, "%s.%s = %s\n", gr_cpu_distance_name(d), gr_machine_rows[row].name,
+                        gr_machine_print(&file->constants.at[d], row, values, sizeof(values)));
+            }
+        }
+    }
+    return ferror(f) ? GR_ERR_SYS : 0;
+}
