@@ -29,7 +29,7 @@ def config(opts, name, copy):
 
 def is_used(opts, build, tried, bench_rows):
     """Whether these ranks can use the algorithm in some collective; or why it does not run."""
-    result, failure = stock.call_once(opts, build, tried.args, opts.collectives, 4096)
+    result, failure = stock.call_once(opts, build, tried, opts.collectives, 4096)
     return failure or any(row[3] == tried.coll for row in bench_rows(result.out))
 
 

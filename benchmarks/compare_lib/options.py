@@ -2,11 +2,13 @@
 """The command line."""
 import argparse
 import os
+import re
 import shlex
+import shutil
 import sys
 import time
 
-from . import floor, stock
+from . import floor, raw, stock
 
 COLLECTIVES = ["allreduce", "allgather", "reduce_scatter", "bcast", "reduce"]
 FORMS = ["blocking", "nonblocking", "persistent"]
@@ -86,16 +88,27 @@ DESCRIPTIONS = {"compare": "Stock Open MPI and gpuring side by side, in interlea
                 "regret": "What gpuring chooses and what it could have chosen side by side, in interleaved rounds."}
 
 
+def peer(text):
+    """NAME=COMMAND as a configuration."""
+    name, _, launch = text.partition("=")
+    if not shutil.which((shlex.split(launch) + [""])[0]) or not re.fullmatch(r"[\w.-]+", name) or name in stock.NAMES + [raw.FLOOR, raw.GPURING]:
+        raise ValueError
+    return stock.peer(name, words(launch))
+
+
 def add_stock_options(add):
     add("--configs", metavar="LIST",
-        help="stock configurations, with commas; default: all of " + ",".join(stock.NAMES))
+        help="stock configurations, with commas, or none; default: all of " + ",".join(stock.NAMES))
+    add("--peer", metavar="NAME=COMMAND", dest="peers", action="append", default=[],
+        type=checked(peer, "a new NAME, =, and a command that is there and ends with a gpuring_bench"),
+        help="one more configuration: a gpuring_bench built for another MPI, and what launches it; may be repeated")
     add("--osu", metavar="DIR", help="run the osu_COLLECTIVE found below DIR instead of gpuring_bench")
 
 
 def make_parser(name):
     Parser.name = name
     p = Parser(prog=name, description=DESCRIPTIONS[name], epilog=EPILOG, allow_abbrev=False)
-    p.set_defaults(choices=name == "regret", configs=None, osu=None)
+    p.set_defaults(choices=name == "regret", configs=None, osu=None, peers=[])
     add = p.add_argument
     names = sorted(floor.KINDS)
     add("collectives", nargs="*", metavar="COLLECTIVE", type=among(names),
@@ -168,12 +181,14 @@ def parse(name, argv):
     opts = make_parser(name).parse_intermixed_args(argv)
     opts.command = f"benchmarks/{name} " + " ".join(shlex.quote(a) for a in argv)
     opts.collectives = list(dict.fromkeys(opts.collectives)) or COLLECTIVES
-    opts.configs = opts.configs.split(",") if opts.configs is not None else stock.NAMES
+    opts.configs = stock.NAMES if opts.configs is None else [] if opts.configs == "none" else opts.configs.split(",")
     for name in opts.configs:
         if name not in stock.NAMES:
-            refuse("--configs", name, " ".join(stock.NAMES))
+            refuse("--configs", name, " ".join(stock.NAMES) + ", or none")
     if opts.osu and opts.form != "blocking":
         refuse("--form", opts.form, "blocking, with --osu")
+    if opts.osu and opts.peers:
+        refuse("--peer", opts.peers[0].name, "not with --osu")
     if opts.seed is None:
         opts.seed = int(time.time())
     opts.gpuring_arg = [word for group in opts.gpuring_arg for word in group]

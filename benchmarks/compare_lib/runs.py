@@ -25,7 +25,7 @@ def describe(opts, build, configs, left_out):
         "cores": str(len(build.cores)), "seed": str(opts.seed),
     }
     for config in configs + [stock.gpuring(opts)]:
-        meta["config " + config.name] = " ".join(stock.command(opts, build, config.args, [])[1:])
+        meta["config " + config.name] = " ".join(config.launch or stock.command(opts, build, config, [])[1:])
     for i, line in enumerate(left_out):
         meta[f"note {i + 1}"] = line
     return meta
@@ -97,7 +97,7 @@ def run_config(opts, build, config, programs):
     """Returns rows, the first failure's reason or None, and whether to run it again in later rounds."""
     rows, reason = [], None
     for program, parse in programs:
-        result = machine.run(stock.command(opts, build, config.args, program), build.env, opts.timeout)
+        result = machine.run(stock.command(opts, build, config, program), build.env, opts.timeout)
         found = list(parse(result.out))
         # what is forced is passed over where it cannot be done
         rows += [row for row in found if config.coll in ("gpuring", row[3])] if opts.choices else found

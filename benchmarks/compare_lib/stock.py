@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The configurations of stock Open MPI: every pml with every set of collectives that really runs here."""
+"""The configurations to compare with: of stock Open MPI every pml with every set of collectives that really runs here, and
+other MPIs, the peers."""
 import collections
 import re
 import subprocess
 
 from . import machine
 
-# name; coll: the component that must be active; args: mpirun options
-Config = collections.namedtuple("Config", "name pml coll args")
+# name; coll: the component that must be active; args: mpirun options; launch: of a peer, in the place of mpirun and its
+# options, all words up to and including the program
+Config = collections.namedtuple("Config", "name pml coll args launch", defaults=[None])
 
 # Open MPI takes pml/ucx only where it knows the network, unless told that any will do.
 PMLS = {"ob1": [], "ucx": ["--mca", "opal_common_ucx_tls", "any", "--mca", "opal_common_ucx_devices", "any"]}
@@ -25,10 +27,16 @@ def gpuring(opts):
     return Config("gpuring", None, "gpuring", args + opts.gpuring_arg)
 
 
-def command(opts, build, args, program):
-    """mpirun's command line; the same for all sides but for args."""
+def peer(name, launch):
+    return Config(name, None, None, [], launch)
+
+
+def command(opts, build, config, program):
+    """mpirun's command line; the same for all sides but for the configuration's options."""
+    if config.launch:
+        return config.launch + program[1:]
     sharing = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if opts.ranks > len(build.cores) else []
-    return [build.mpirun, "-np", str(opts.ranks)] + sharing + args + program
+    return [build.mpirun, "-np", str(opts.ranks)] + sharing + config.args + program
 
 
 def installed(build):
@@ -38,19 +46,20 @@ def installed(build):
     return {":".join(line.split(":")[1:3]) for line in said.split("\n") if line.startswith("mca:")}
 
 
-def call_once(opts, build, args, collectives, size):
+def call_once(opts, build, config, collectives, size):
     """One call of each collective: the result, and None or why it failed."""
     program = [build.bench, *collectives, "-m", f"{size}:{size}", "-i", "1", "-x", "0", "-B", "1", "-o", "csv"]
     limit = min(opts.timeout, PROBE_LIMIT)
-    result = machine.run(command(opts, build, args, program), build.env, limit)
+    result = machine.run(command(opts, build, config, program), build.env, limit)
     return result, machine.why(result, limit) if result.status != 0 or result.late else None
 
 
 def probe(opts, build, config):
     """None where the configuration runs and its collectives are active; else why not."""
-    result, failure = call_once(opts, build, config.args + ["--mca", "coll_base_verbose", "10"], ["bcast"], 4)
+    tried = config._replace(args=config.args + ["--mca", "coll_base_verbose", "10"])
+    result, failure = call_once(opts, build, tried, ["bcast"], 4)
     said = result.out + result.err
-    if failure:
+    if failure or config.launch:
         return failure
     if re.search(rf"selecting +{config.coll}, priority +\d+, Enabled", said):
         return None
@@ -62,10 +71,8 @@ def find(opts, build):
     """The configurations to compare with, and a line per reason why others are not."""
     found, reasons = [], {}
     have = installed(build)
-    for config in ALL:
-        if config.name not in opts.configs:
-            continue
-        lacks = [c for c in ("pml:" + config.pml, "coll:" + config.coll) if c not in have]
+    for config in [config for config in ALL if config.name in opts.configs] + opts.peers:
+        lacks = [] if config.launch else [c for c in ("pml:" + config.pml, "coll:" + config.coll) if c not in have]
         reason = "this Open MPI has no " + lacks[0].replace(":", "/") if lacks else probe(opts, build, config)
         if reason:
             reasons.setdefault(reason, []).append(config.name)

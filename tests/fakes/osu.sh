@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# Sourced by t_compare.sh: a build directory, an Open MPI and OSU programs below $work that are shell scripts, and
-# a python without matplotlib.
+# Sourced by t_compare.sh: a build directory, an Open MPI, another MPI and OSU programs below $work that are shell
+# scripts, a python without matplotlib, and how to run compare with them.
 
 mkdir -p "$work/fake/bin" "$work/osu/deep/down" "$work/none" "$work/nomatplotlib"
 export CALLS=$work/calls # where mpirun writes its arguments
@@ -48,6 +48,13 @@ fi
 [[ -z ${FAKE_HANG-} || $all != *$FAKE_HANG* ]] || exec sleep 100
 echo "reduce,2,1,host,float,sum,8,1.5,1,2,1,2,1,1,,,stock,"
 EOF
+# another MPI: launcher and gpuring_bench, which is the fastest with a bcast
+script "$work/fake/peer" <<'EOF'
+#!/bin/bash
+echo "peer $*" >>"$CALLS"
+shift 2
+exec "$(dirname "$0")/gpuring_bench" "$@" | sed '/^bcast/s/,1.5,/,0.5,/'
+EOF
 script "$work/fake/gpuring_sched" <<'EOF'
 #!/bin/sh
 printf '%s\n' 'ring  in words (allreduce allgather)' 'chain  in words (bcast)' 'tree  in (other) words (reduce bcast)'
@@ -67,3 +74,18 @@ printf '# OSU MPI Reduce Latency Test v5.9\n'
 printf '# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n'
 printf '4                       4.25              1.00              8.00        1000\n'
 EOF
+
+# fake STATUS ARGS...: a run with these
+fake() {
+    local wanted=$1
+    shift
+    rm -f "$work/calls" "$work/raw"
+    PYTHONPATH=$work/nomatplotlib run "$wanted" --builddir="$work/fake" --csv="$work/raw" "$@"
+}
+
+# calls PATTERN N: so many runs had it on their command line, probes not counted.
+calls() {
+    local n
+    n=$(grep -v verbose "$work/calls" | grep -c -e "$1")
+    [ "$n" -eq "$2" ] || { echo "$n calls of $1, wanted $2"; false; }
+}

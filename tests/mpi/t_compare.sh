@@ -224,21 +224,6 @@ ok "a double copy as a floor is noticed" notices shows_floor floor.py '("direct"
 
 . "$srcdir/tests/fakes/osu.sh"
 
-# fake STATUS ARGS...: a run with these
-fake() {
-    local wanted=$1
-    shift
-    rm -f "$work/calls" "$work/raw"
-    PYTHONPATH=$work/nomatplotlib run "$wanted" --builddir="$work/fake" --csv="$work/raw" "$@"
-}
-
-# calls PATTERN N: so many runs had it on their command line, probes not counted.
-calls() {
-    local n
-    n=$(grep -v verbose "$work/calls" | grep -c -e "$1")
-    [ "$n" -eq "$2" ] || { echo "$n calls of $1, wanted $2"; false; }
-}
-
 runs_all() {
     fake 0 -n 999 -m 8:8 -i 3 -x 1 bcast reduce --gpuring-arg='--mca a b' --form=persistent &&
         calls gpuring_bench 81 && calls '--mca coll ^gpuring --mca pml ob1 .*/gpuring_bench' 36 &&
@@ -319,7 +304,18 @@ forces_choices() {
         one err '^regret: unrecognized arguments: --osu='
 }
 
+# Other MPIs are configurations, too: run as often, and named where they are the best.
+runs_peers() {
+    fake 0 --quick -m 8:8 --configs=none --peer="other=$work/fake/peer -n 2" --peer="broken=false -n 2" bcast reduce &&
+        calls 'peer -n 2 bcast reduce -m 8:8 ' 4 && calls 'pml' 0 && calls 'coll gpuring' 2 &&
+        one err 'left out: broken: exit status 1$' && one out "^# config other: $work/fake/peer -n 2$" &&
+        run 0 --from-csv="$work/raw" -o csv &&
+        is bcast 8 "0.500 other 1.500 0.333 0.333 0.333 1.000 1.000 1.000 0.100 14.940 stock below" &&
+        [ "$(cell reduce 8 | cut -d' ' -f2)" = other ]
+}
+
 ok "rounds, options and configurations" runs_all
+ok "other MPIs" runs_peers
 ok "regret forces each choice" forces_choices
 ok "the order within rounds is drawn" is_interleaved
 ok "a fixed order is noticed" notices is_interleaved runs.py 'order.sample(jobs, len(jobs))' 'jobs'
@@ -385,6 +381,10 @@ ok "refuses a step" refuses "--step: '3'.*2 4" --step=3
 ok "refuses a form" refuses "--form: 'lazy'.*persistent" --form=lazy
 ok "refuses OSU's other forms" refuses "--form: 'persistent'.*blocking" --form=persistent --osu="$work/osu"
 ok "refuses a configuration" refuses "--configs: 'ob1+nosuch'.*ob1+tuned" --configs=ob1+sm,ob1+nosuch
+ok "refuses a peer without a command" refuses "--peer.*'name'.*a command" --peer=name
+ok "refuses a peer of a name that is taken" refuses "--peer.*'gpuring=true'" --peer=gpuring=true
+ok "refuses a peer that is not there" refuses "--peer.*'a=/no/such'.*is there" --peer=a=/no/such
+ok "refuses a peer with OSU's programs" refuses "--peer: 'a'.*--osu" --peer=a=true --osu="$work/osu"
 ok "refuses a limit" refuses "--limit: '0'" --limit=0
 ok "refuses a build directory" refuses "--builddir: '$work/none'" --builddir="$work/none"
 ok "refuses a file that cannot be written" refuses "--csv: '$work/no/file'" --csv="$work/no/file"
