@@ -7,6 +7,7 @@
 #define GR_SCHED_ALGORITHM_H
 
 #include "sched/cost.h"
+#include "sched/links.h"
 #include "sched/sched.h"
 
 /* A set of collectives. */
@@ -43,6 +44,8 @@ struct gr_algorithm {
     /* ---- steps, gr_sched_len() and gr_sched_step() ---- */
     uint32_t (*len)(const struct gr_sched *s);
     struct gr_step (*step)(const struct gr_sched *s, uint32_t i);
+    /* Its links, at most. The torus may be unknown (ndims 0) where it suits that. */
+    struct gr_links_count (*links)(int p, const struct gr_torus *torus);
     /* Most chunks of a message with the layout GR_BLOCKS, on any channel. NULL: one. */
     uint32_t (*message_chunks)(int p, const struct gr_torus *torus);
     /* GR_TRAIT_TORUS: channels whose schedules differ. NULL: one. */

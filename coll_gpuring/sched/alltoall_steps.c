@@ -194,6 +194,18 @@ static double ordered_cost(const struct gr_cost_terms *t)
     return gr_cost_exchanges(t, gr_cost_torus_hops(t->torus) / 4 + 0.5);
 }
 
+/* The neighbours along each dimension, up and down. */
+static struct gr_links_count ordered_links(int p, const struct gr_torus *torus)
+{
+    int d, n = 0;
+
+    (void) p;
+    for (d = 0; d < torus->ndims; d++) {
+        n += torus->dims[d] > 2 ? 2 : torus->dims[d] - 1;
+    }
+    return (struct gr_links_count) {n, n};
+}
+
 const struct gr_algorithm gr_algorithm_ordered = {
     .name = "ordered",
     .help = "one dimension of a torus after the other, with messages combined",
@@ -203,6 +215,7 @@ const struct gr_algorithm gr_algorithm_ordered = {
     .fits = gr_torus_fits,
     .len = exchanges_len,
     .step = exchanges_step,
+    .links = ordered_links,
     .message_chunks = ordered_message_chunks,
     .route = exchanges_route,
     .cost = ordered_cost,
@@ -227,6 +240,18 @@ static double suh_shin_cost(const struct gr_cost_terms *t)
     return gr_cost_exchanges(t, gr_cost_torus_rounds(t->torus) / 2);
 }
 
+/* Half of each extent, three at most: neighbours, and partners of the exchanges. */
+static struct gr_links_count suh_shin_links(int p, const struct gr_torus *torus)
+{
+    int d, n = 0;
+
+    (void) p;
+    for (d = 0; d < torus->ndims; d++) {
+        n += torus->dims[d] < 6 ? torus->dims[d] / 2 : 3;
+    }
+    return (struct gr_links_count) {n, n};
+}
+
 const struct gr_algorithm gr_algorithm_suh_shin = {
     .name = "suh-shin",
     .help = "all dimensions of a torus at once, with messages combined; extents 1, 2 and multiples "
@@ -237,6 +262,7 @@ const struct gr_algorithm gr_algorithm_suh_shin = {
     .fits = suh_shin_fits,
     .len = exchanges_len,
     .step = exchanges_step,
+    .links = suh_shin_links,
     .message_chunks = suh_shin_message_chunks,
     .route = exchanges_route,
     .cost = suh_shin_cost,

@@ -72,6 +72,7 @@ const struct gr_algorithm gr_algorithm_chain = {
     .pipes = GR_ROOTED_COLLS,
     .len = gr_chain_len,
     .step = gr_chain_step,
+    .links = gr_links_one,
     .pipe = chain_pipe,
     .internode_cost = chain_internode_cost,
 };

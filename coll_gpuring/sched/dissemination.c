@@ -224,6 +224,14 @@ static int dissemination_auto_ranks(const struct gr_cost_terms *t)
     return INT_MAX;
 }
 
+static struct gr_links_count dissemination_links(int p, const struct gr_torus *torus)
+{
+    struct gr_sched s = {.p = p, .torus = *torus};
+    struct place at = find_place(&s);
+
+    return gr_links_leaders(at.ranks, at.rounds);
+}
+
 const struct gr_algorithm gr_algorithm_dissemination = {
     .name = "dissemination",
     .help = "for a barrier: leaders of nodes tell 1, 2, 4, ... nodes further who has entered",
@@ -232,6 +240,7 @@ const struct gr_algorithm gr_algorithm_dissemination = {
     .traits = GR_TRAIT_TORUS | GR_TRAIT_OVERWRITES_SENT,
     .len = dissemination_len,
     .step = dissemination_step,
+    .links = dissemination_links,
     .cost = dissemination_cost,
     .internode_cost = dissemination_internode_cost,
     .auto_ranks = dissemination_auto_ranks,

@@ -71,6 +71,7 @@ const struct gr_algorithm gr_algorithm_doubling = {
     .traits = GR_TRAIT_TORUS | GR_TRAIT_OVERWRITES_SENT,
     .len = gr_two_level_len,
     .step = gr_two_level_step,
+    .links = gr_links_doubling,
     .message_chunks = gr_halving_message_chunks,
     .cost = doubling_cost,
     .internode_cost = doubling_internode_cost,

@@ -136,6 +136,7 @@ const struct gr_algorithm gr_algorithm_node_tree = {
     .fits = gr_torus_fits,
     .len = node_tree_len,
     .step = node_tree_step,
+    .links = gr_links_two_trees,
     .pipe = node_tree_pipe,
     .internode_cost = node_tree_internode_cost,
     .auto_ranks = node_tree_auto_ranks,

@@ -60,6 +60,7 @@ const struct gr_algorithm gr_algorithm_pairwise = {
     .traits = GR_TRAIT_FLAT,
     .len = gr_pairwise_len,
     .step = gr_pairwise_step,
+    .links = gr_links_all,
     .cost = pairwise_cost,
     .internode_cost = gr_cost_all_pairs,
 };

@@ -161,6 +161,14 @@ static int pat_auto_ranks(const struct gr_cost_terms *t)
     return 0;
 }
 
+/* Partners above and below, at each distance. */
+static struct gr_links_count pat_links(int p, const struct gr_torus *torus)
+{
+    int n = 2 * gr_links_doubling(p, torus).most;
+
+    return (struct gr_links_count) {n, n};
+}
+
 const struct gr_algorithm gr_algorithm_pat = {
     .name = "pat",
     .help =
@@ -171,6 +179,7 @@ const struct gr_algorithm gr_algorithm_pat = {
     .traits = GR_TRAIT_TORUS,
     .len = pat_len,
     .step = pat_step,
+    .links = pat_links,
     .message_chunks = pat_message_chunks,
     .cost = pat_cost,
     .internode_cost = pat_internode_cost,

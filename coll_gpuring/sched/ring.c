@@ -138,6 +138,7 @@ const struct gr_algorithm gr_algorithm_ring = {
     .colls = GR_BLOCK_COLLS,
     .len = gr_ring_len,
     .step = gr_ring_step,
+    .links = gr_links_one,
     .cost = ring_cost,
     .internode_cost = ring_internode_cost,
 };

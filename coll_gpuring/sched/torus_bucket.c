@@ -209,6 +209,18 @@ static double bucket_cost(const struct gr_cost_terms *t)
            halves * (p - 1) / p * s * t->byte;
 }
 
+/* A ring along each dimension. */
+static struct gr_links_count bucket_links(int p, const struct gr_torus *torus)
+{
+    int d, n = 0;
+
+    (void) p;
+    for (d = 0; d < torus->ndims; d++) {
+        n += torus->dims[d] > 1;
+    }
+    return (struct gr_links_count) {n, n};
+}
+
 const struct gr_algorithm gr_algorithm_bucket = {
     .name = "bucket",
     .help = "rings along one dimension of a torus after the other, on all links at once",
@@ -218,6 +230,7 @@ const struct gr_algorithm gr_algorithm_bucket = {
     .fits = gr_torus_fits,
     .len = bucket_len,
     .step = bucket_step,
+    .links = bucket_links,
     .message_chunks = bucket_message_chunks,
     .channels = bucket_channels,
     .route = bucket_route,

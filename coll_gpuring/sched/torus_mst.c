@@ -235,6 +235,12 @@ static struct gr_internode_cost mst_internode_cost(const struct gr_cost_terms *t
                                        .bytes = ranks * rounds * gr_cost_with_header(t)};
 }
 
+/* Its parent in the tree, and for a reduce its children. */
+static struct gr_links_count mst_links(int p, const struct gr_torus *torus)
+{
+    return (struct gr_links_count) {gr_links_torus_doubling(p, torus).most, 2};
+}
+
 const struct gr_algorithm gr_algorithm_mst = {
     .name = "mst",
     .help = "a binomial tree along one dimension of a torus after the other",
@@ -245,6 +251,7 @@ const struct gr_algorithm gr_algorithm_mst = {
     .fits = gr_torus_fits,
     .len = mst_len,
     .step = mst_step,
+    .links = mst_links,
     .channels = mst_channels,
     .route = mst_route,
     .cost = mst_cost,

@@ -310,6 +310,7 @@ const struct gr_algorithm gr_algorithm_swing = {
     .fits = gr_torus_fits,
     .len = swing_len,
     .step = swing_step,
+    .links = gr_links_torus_doubling,
     .message_chunks = gr_halving_message_chunks,
     .channels = swing_channels,
     .route = swing_route,

@@ -246,6 +246,7 @@ const struct gr_algorithm gr_algorithm_tree = {
     .traits = GR_TRAIT_ROOTED,
     .len = gr_tree_len,
     .step = gr_tree_step,
+    .links = gr_links_two_trees,
     .pipe = tree_pipe,
     .internode_cost = tree_internode_cost,
 };

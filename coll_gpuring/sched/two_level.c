@@ -365,6 +365,14 @@ static struct gr_internode_cost two_level_internode_cost(const struct gr_cost_te
     }
 }
 
+/* Doubling and a binomial tree, whose partners differ, between leaders. */
+static struct gr_links_count two_level_links(int p, const struct gr_torus *torus)
+{
+    int ranks = torus->dims[0];
+
+    return gr_links_leaders(ranks, 2 * gr_doubling_rounds(p / ranks));
+}
+
 const struct gr_algorithm gr_algorithm_two_level = {
     .name = "two-level",
     .help = "the ranks of a node give to a leader, and leaders double among nodes: few messages",
@@ -375,6 +383,7 @@ const struct gr_algorithm gr_algorithm_two_level = {
     .fits = gr_torus_fits,
     .len = gr_two_level_len,
     .step = gr_two_level_step,
+    .links = two_level_links,
     .message_chunks = two_level_message_chunks,
     .cost = two_level_cost,
     .internode_cost = two_level_internode_cost,
