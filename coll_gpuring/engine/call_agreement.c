@@ -16,6 +16,7 @@
 #include "engine/params.h"
 #include "engine/run_mailbox.h"
 #include "engine/runtime.h"
+#include "engine/setup.h"
 #include "engine/setup_messages.h"
 #include "engine/watchdog.h"
 #include "engine/comm.h"
@@ -222,10 +223,22 @@ int mca_coll_gpuring_agreement_end(struct gr_op *op)
 
 /* ---- through boards, or links ---- */
 
-int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue)
+/* What they are for: a number of sched.h. */
+static int way_of(const struct gr_op_queue *queue)
 {
     return NULL == queue->team->remote ? GR_WAY_AGREEMENT
                                        : gr_choice_way(&queue->comm->agreement_choice);
+}
+
+enum gr_links mca_coll_gpuring_agreement_links(const struct gr_op_queue *queue)
+{
+    return gr_team_links(queue->team, way_of(queue), 0, queue->comm->agreement_choice.nchannels);
+}
+
+struct gr_setup *mca_coll_gpuring_agreement_connect(struct gr_op_queue *queue, uint32_t number)
+{
+    return mca_coll_gpuring_setup_new(queue, way_of(queue), 0,
+                                      queue->comm->agreement_choice.nchannels, number);
 }
 
 /*

@@ -15,6 +15,7 @@
 
 #include "exec/mailbox.h"
 #include "link/ipc_cache.h"
+#include "link/team.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@
 
 struct gr_op_queue;
 struct gr_op;
+struct gr_setup;
 
 /* What a rank tells all others about its call. All but device and output must be equal. */
 struct gr_call_record {
@@ -86,8 +88,12 @@ void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *para
  */
 int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use);
 
-/* What links an agreement of the queue's ops needs: a number of sched.h. */
-int mca_coll_gpuring_agreement_way(const struct gr_op_queue *queue);
+/*
+ * The links or boards that an agreement of the queue's ops needs: their state, and a set-up of them,
+ * numbered `number`, which the caller owns; NULL: no memory.
+ */
+enum gr_links mca_coll_gpuring_agreement_links(const struct gr_op_queue *queue);
+struct gr_setup *mca_coll_gpuring_agreement_connect(struct gr_op_queue *queue, uint32_t number);
 
 /*
  * Exchange the records, when the op is the first of its queue: on boards inside a node; between

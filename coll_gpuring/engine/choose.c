@@ -13,6 +13,7 @@
 #include "engine/op_queue.h"
 #include "engine/pick.h"
 #include "engine/process.h"
+#include "engine/setup_bound.h"
 #include "engine/comm.h"
 #include "engine/params.h"
 
@@ -109,12 +110,13 @@ static struct gr_choice select_on_hosts(const struct gr_comm *comm, const struct
     return gr_select_measured(&fixed, &measured, q);
 }
 
-static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_data *data,
-                                   int forced, bool fetches)
+static struct gr_select_args question_on_hosts(const struct gr_comm *comm,
+                                               const struct gr_data *data, int forced, bool fetches)
 {
     /* All queues have the same numbers of channels and slots; this one is always there. */
     const struct gr_team *team = comm->queues[GR_ORDER_BLOCKING]->team;
-    struct gr_select_args q = {
+
+    return (struct gr_select_args) {
         .coll = data->spec.coll,
         .p = team->p,
         .torus = comm->torus,
@@ -130,10 +132,15 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_d
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
         .internode = internode_of(comm),
     };
-    struct gr_choice choice = select_on_hosts(comm, &q);
+}
 
-    choice.small = choice.way < GR_NALGOS && team->small.nchannels > 0 &&
-                   data->bytes <= team->small.slot_bytes;
+static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_select_args *q)
+{
+    const struct gr_team *team = comm->queues[GR_ORDER_BLOCKING]->team;
+    struct gr_choice choice = select_on_hosts(comm, q);
+
+    choice.small =
+        choice.way < GR_NALGOS && team->small.nchannels > 0 && q->bytes <= team->small.slot_bytes;
     return choice;
 }
 
@@ -142,8 +149,9 @@ struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm)
     struct gr_data data = {.spec.coll = GR_COLL_ALLREDUCE,
                            .bytes = sizeof(struct gr_combined_records),
                            .post_bytes = sizeof(struct gr_combined_records)};
+    struct gr_select_args q = question_on_hosts(comm, &data, -1, false);
 
-    return select_way(comm, &data, -1, false);
+    return select_way(comm, &q);
 }
 
 /* Which mailboxes a call takes among many ranks. */
@@ -194,12 +202,27 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
         c->us);
 }
 
-static struct gr_choice select_now(const struct gr_comm *comm, const struct gr_op *op)
+/* The way that the call's collective is to take; -1: by the model. */
+static int forced_way(const struct gr_comm *comm, const struct gr_op *op)
 {
-    int forced = (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.spec.coll];
+    return (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.spec.coll];
+}
 
-    return op->agreed.kernels ? select_on_devices(comm, op, forced)
-                              : select_way(comm, &op->data, forced, op->agreed.fetches);
+static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_op *op)
+{
+    const struct gr_data *data = &op->data;
+    struct gr_chosen now = {data->bytes, data->post_bytes, op->path, op->agreed.fetches,
+                            .bounded = true};
+    struct gr_select_args q;
+
+    if (op->agreed.kernels) {
+        now.choice = select_on_devices(comm, op, forced_way(comm, op));
+        return now;
+    }
+    q = question_on_hosts(comm, data, forced_way(comm, op), op->agreed.fetches);
+    now.choice = select_way(comm, &q);
+    now.bounded = mca_coll_gpuring_setup_always(comm, &now.choice, data->bytes);
+    return now;
 }
 
 static enum gr_chosen_when chosen_when(const struct gr_op *op)
@@ -211,7 +234,7 @@ static enum gr_chosen_when chosen_when(const struct gr_op *op)
 }
 
 /* The init of a persistent request has no queue yet, so no last choice. */
-static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op *op)
+static struct gr_chosen select_as_last(struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     struct gr_chosen *last;
@@ -222,20 +245,82 @@ static struct gr_choice select_as_last(struct gr_comm *comm, const struct gr_op 
     last = &op->queue->last[chosen_when(op)][data->spec.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
         last->path != op->path || last->fetches != op->agreed.fetches) {
-        *last = (struct gr_chosen) {data->bytes, data->post_bytes, op->path, op->agreed.fetches,
-                                    select_now(comm, op)};
+        *last = select_now(comm, op);
     }
-    return last->choice;
+    return *last;
 }
 
-static void choose(struct gr_comm *comm, struct gr_op *op)
+/*
+ * With fewer links a call may take so many times as long as the model expects of the best algorithm;
+ * else the saved collective is likely to be faster. Which of both a reduction takes must not depend
+ * on what was measured in this job.
+ */
+#define MOST_SLOWER 2.0
+
+/* Rank 0 reports, once in each process, that what is forced needs more memory than is allowed. */
+static void tell_bound(const struct gr_comm *comm, const struct gr_op *op)
 {
+    static atomic_bool warned;
+
+    if (op->choice.way == forced_way(comm, op) && 0 == comm->rank &&
+        !atomic_exchange(&warned, true)) {
+        mca_coll_gpuring_warn("setup-bound", gr_way_name(op->choice.way), gr_calls[op->id].name,
+                              gr_comm_name(comm),
+                              mca_coll_gpuring_setup_need(comm, &op->choice) >> 10,
+                              (int) comm->params.value[GR_PARAM_SETUP_MIB]);
+    }
+}
+
+/*
+ * A nonblocking call that has waited for an agreement is never left to the saved collective: each
+ * rank would do that at a different point of its sequence of calls.
+ */
+static bool may_leave(const struct gr_op *op)
+{
+    return !op->nonblocking || op->persistent || !gr_op_has_agreement(op);
+}
+
+/*
+ * The links of op->choice may not be made: choose among algorithms whose links may. Returns as
+ * op_choose().
+ */
+static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
+{
+    struct gr_select_args q = question_on_hosts(comm, &op->data, -1, op->agreed.fetches);
+    struct gr_costs fixed = gr_machine_costs(&comm->fixed, &gr_costs_host, &q);
+    double best = gr_select(&fixed, &q).us, us;
+
+    tell_bound(comm, op);
+    q.denied = mca_coll_gpuring_setup_denied(comm, op, &op->choice);
+    us = gr_select(&fixed, &q).us;
+    if (us >= 0 && (us <= MOST_SLOWER * best || !may_leave(op))) {
+        op->choice = select_way(comm, &q);
+        return 0;
+    }
+    op->fallback = GR_FALLBACK_MEMORY;
+    op->without_links = !may_leave(op);
+    return op->without_links ? 0 : GR_ERR_FALLBACK;
+}
+
+static int choose(struct gr_comm *comm, struct gr_op *op)
+{
+    struct gr_chosen chosen;
+    int rc;
+
     op->path = op->agreed.kernels ? path_of(comm, op) : GR_PATH_NONE;
-    op->choice = select_as_last(comm, op);
+    chosen = select_as_last(comm, op);
+    op->choice = chosen.choice;
+    if (!chosen.bounded && !mca_coll_gpuring_setup_allowed(comm, op, &op->choice)) {
+        rc = choose_bounded(comm, op);
+        if (0 != rc) {
+            return rc;
+        }
+    }
     op->exec = mca_coll_gpuring_pick(op);
     if (gr_settings.verbose >= 2) {
         speak_choice(comm, op);
     }
+    return 0;
 }
 
 /*
@@ -266,18 +351,13 @@ int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op)
         op->fallback = (enum gr_fallback_reason) reason;
         return GR_ERR_FALLBACK;
     }
-    choose(comm, op);
-    return 0;
+    return choose(comm, op);
 }
 
-bool mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op)
+int mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op)
 {
-    if (!op->agreed.kernels) {
-        return false;
-    }
     op->agreed.kernels = false;
-    choose(comm, op);
-    return true;
+    return choose(comm, op);
 }
 
 bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
@@ -288,7 +368,7 @@ bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
         return true;
     }
     op->path = GR_PATH_NONE;
-    return select_as_last(comm, op).us >= (double) times * comm->agreement_choice.us;
+    return select_as_last(comm, op).choice.us >= (double) times * comm->agreement_choice.us;
 }
 
 void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op)

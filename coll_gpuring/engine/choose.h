@@ -32,6 +32,7 @@ struct gr_chosen {
     enum gr_path path;       /* devices only */
     bool fetches;            /* host memory only: single copy is allowed */
     struct gr_choice choice; /* what was chosen */
+    bool bounded;            /* its links may be made, whatever the root (engine/setup_bound.h) */
 };
 
 /*
@@ -44,15 +45,13 @@ bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op);
 /*
  * What is to be agreed on has been agreed on. Sets op->choice, and op->exec: the executor for it.
  * Returns 0; or GR_ERR_FALLBACK, on all ranks: the call is large, and all its buffers are in host
- * memory, or calls on host memory are not wanted. op->fallback then is the reason.
+ * memory, or calls on host memory are not wanted, or its links would need more memory than is
+ * allowed. op->fallback then is the reason.
  */
 int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op);
 
-/*
- * The op's links were refused. If they were those of kernels, choose again, for the host. Returns
- * whether they were.
- */
-bool mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op);
+/* The links of kernels were refused: choose again, for the host. Returns as op_choose(). */
+int mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op);
 
 /* How call records are exchanged between nodes. */
 struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm);

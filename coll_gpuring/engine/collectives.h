@@ -59,7 +59,8 @@ enum gr_fallback_reason {
     GR_FALLBACK_STAGED, /* a collective without kernels, on buffers on devices */
     /* between nodes, too short to ask where its buffers are, and coll_gpuring_host is 0 */
     GR_FALLBACK_SHORT,
-    GR_FALLBACK_LARGE, /* more than coll_gpuring_pack_mib, in host memory */
+    GR_FALLBACK_LARGE,  /* more than coll_gpuring_pack_mib, in host memory */
+    GR_FALLBACK_MEMORY, /* links would need more than coll_gpuring_setup_mib */
     GR_NFALLBACKS
 };
 

@@ -45,12 +45,15 @@ static int way_of(const struct gr_op *op)
 enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op)
 {
     /* A persistent request has no queue while its init chooses the algorithm. */
-    return NULL == op->queue ? GR_LINKS_NONE : gr_team_links(op->queue->team, way_of(op), op->root);
+    return NULL == op->queue
+               ? GR_LINKS_NONE
+               : gr_team_links(op->queue->team, way_of(op), op->root, op->choice.nchannels);
 }
 
 struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number)
 {
-    return mca_coll_gpuring_setup_new(op->queue, way_of(op), op->root, number);
+    return mca_coll_gpuring_setup_new(op->queue, way_of(op), op->root, op->choice.nchannels,
+                                      number);
 }
 
 /* ---- start ---- */

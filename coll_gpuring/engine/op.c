@@ -64,7 +64,7 @@ int mca_coll_gpuring_op_begin(struct gr_op *op)
 
 static enum gr_links record_links(const struct gr_op *op)
 {
-    return gr_team_links(op->queue->team, mca_coll_gpuring_agreement_way(op->queue), 0);
+    return mca_coll_gpuring_agreement_links(op->queue);
 }
 
 /*
@@ -196,8 +196,15 @@ static bool await_links(struct gr_op *op, bool here, uint64_t *moved)
 /* The executor's links were refused, on all ranks alike: another executor, or the fallback. */
 static void replace_executor(struct gr_op *op)
 {
-    if (mca_coll_gpuring_op_choose_host(op->queue->comm, op)) {
-        connect_executor(op);
+    int rc;
+
+    if (op->agreed.kernels) {
+        rc = mca_coll_gpuring_op_choose_host(op->queue->comm, op);
+        if (0 == rc) {
+            connect_executor(op);
+        } else {
+            mca_coll_gpuring_op_over(op, rc);
+        }
     } else if (op->nonblocking) {
         op->exec = mca_coll_gpuring_pick(op);
     } else {

@@ -98,6 +98,7 @@ struct gr_op {
     int rc;                 /* 0, or GR_ERR_...; valid in GR_OP_DONE */
     /* reason for GR_ERR_FALLBACK: the call is left to the saved collective */
     enum gr_fallback_reason fallback;
+    bool without_links; /* none may be made for it, and it may not fall back: messages run it */
 
     struct gr_call_agreement agreement; /* the exchange of call records */
     struct gr_op_agreed agreed;         /* what all ranks know alike about the buffers */

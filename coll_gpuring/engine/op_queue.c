@@ -51,7 +51,7 @@ static struct gr_mailbox *early_box(struct gr_op_queue *queue, const struct gr_o
 static bool try_post(struct gr_op_queue *queue, const struct gr_op *op)
 {
     return 0 == queue->comm->failed &&
-           GR_LINKS_THERE == gr_team_links(queue->team, op->early.way, 0) &&
+           GR_LINKS_THERE == gr_team_links(queue->team, op->early.way, 0, 1) &&
            gr_mailbox_post(early_box(queue, op), op->early.call);
 }
 

@@ -21,6 +21,7 @@ enum gr_compared_param {
     GR_PARAM_MAILBOX_BYTES,     /* largest post to a mailbox; 0: no mailboxes */
     GR_PARAM_SINGLE_COPY,       /* whether single copy is allowed */
     GR_PARAM_PACK_MIB,          /* MiB that calls which may pack move at most */
+    GR_PARAM_SETUP_MIB,         /* MiB per rank that links of small calls need at most */
     GR_PARAM_DEVICE_CHANNELS,   /* most channels between devices of a node */
     GR_PARAM_DEVICE_SLOTS,      /* of a link between devices */
     GR_PARAM_DEVICE_SLOT_BYTES, /* of a slot between devices */

@@ -23,6 +23,9 @@ const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op)
     if (op->agreed.kernels) {
         return &mca_coll_gpuring_run_device;
     }
+    if (op->without_links) {
+        return &mca_coll_gpuring_run_messages;
+    }
     /*
      * A nonblocking call cannot fall back: it is completed here without links. Not before its
      * start, since a rank may learn earlier than others that links are refused.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Executor: Open MPI's point-to-point messages, for nonblocking calls whose links were refused (no
- * shared memory on some rank). Such a call cannot be left to the saved collective any more. Each
+ * shared memory on some rank), or need more memory than is allowed (engine/setup_bound.h). Such a call cannot be left to the saved collective any more. Each
  * rank sends its contribution to every rank that needs it, and receives from the others in the
  * order of their ranks. This is slow, and needs memory for the contribution and one message.
  *
@@ -214,7 +214,7 @@ static int messages_finish(struct gr_op *op, int rc)
 {
     (void) op;
     if (0 == rc) {
-        mca_coll_gpuring_stats_fallback(GR_FALLBACK_SETUP);
+        mca_coll_gpuring_stats_fallback(op->fallback);
     }
     return rc;
 }

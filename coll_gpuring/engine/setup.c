@@ -87,7 +87,7 @@ static int reserve(struct gr_setup *s)
 {
     struct gr_join *j = &s->join;
     int rc = s->device ? gr_gpu_team_join(j, s->queue->gpu, (enum gr_algo) s->way, s->root)
-                       : gr_team_join(j, s->queue->team, s->pool, s->way, s->root);
+                       : gr_team_join(j, s->queue->team, s->pool, s->way, s->root, s->nchannels);
 
     if (0 == rc) {
         rc = mca_coll_gpuring_endpoints_reserve(s, endpoints_of(&j->in), endpoints_of(&j->out));
@@ -280,12 +280,14 @@ static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int wa
 }
 
 struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root,
-                                            uint32_t number)
+                                            uint32_t nchannels, uint32_t number)
 {
     struct gr_setup *s = setup_new(false, queue, way, root, number);
 
     if (NULL != s) {
-        gr_team_ask(queue->team, way, root);
+        s->nchannels = gr_team_channels(queue->team, way, nchannels);
+        gr_team_ask(queue->team, way, root, s->nchannels);
+        mca_coll_gpuring_setup_announce(s);
     }
     return s;
 }

@@ -23,13 +23,13 @@ struct gr_net_link;
 struct gr_op;
 
 /*
- * Create a set-up; it sends nothing yet. In host memory: of what `way` needs (link/team.h). On
- * devices: of what op's algorithm needs; op's buffers determine the device of the first set-up, and
+ * Create a set-up; it sends nothing yet. In host memory: of what `way` needs for a call with
+ * nchannels channels (link/team.h). On devices: of what op's algorithm needs; op's buffers determine the device of the first set-up, and
  * op must outlive it. number: from gr_setup_number() at the time of the call, so that it is the
  * same on all ranks. NULL: no memory.
  */
 struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root,
-                                            uint32_t number);
+                                            uint32_t nchannels, uint32_t number);
 struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
                                                 uint32_t number);
 
@@ -85,6 +85,7 @@ struct gr_setup {
     const struct gr_op *op;    /* on devices: the call that needs the links first; borrowed */
     bool device;               /* links between devices */
     int way;                   /* what the links are for (link/team.h) */
+    uint32_t nchannels;        /* host memory: the links of so many channels */
     int root;                  /* for algorithms whose links depend on it */
     int tag;                   /* the first, and highest, of its GR_SETUP_TAGS tags */
     enum gr_setup_state state;

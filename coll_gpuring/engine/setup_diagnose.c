@@ -15,6 +15,7 @@
 #include "exec/gpu/team.h"
 #include "exec/mailbox.h"
 #include "link/fifo.h"
+#include "link/need.h"
 #include "link/team.h"
 #include "sched/sched.h"
 
@@ -72,6 +73,21 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
             used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));
         }
     }
+}
+
+void mca_coll_gpuring_setup_announce(const struct gr_setup *s)
+{
+    const struct gr_comm *comm = s->queue->comm;
+    struct gr_need need;
+
+    if (s->device || gr_way_has_boards(s->way) || !mca_coll_gpuring_should_log(comm->rank, 2)) {
+        return;
+    }
+    need = gr_team_need(s->queue->team, s->way, s->nchannels);
+    mca_coll_gpuring_print(
+        "gpuring: set-up of %s%s on %s: up to %d links and %d messages of a rank, %zu KiB per rank",
+        gr_way_name(s->way), where(s), gr_comm_name(comm), need.links, need.messages,
+        (need.bytes + 1023) / 1024);
 }
 
 /* MiB of device memory that this rank needs for the links. */

@@ -51,7 +51,7 @@ static bool is_timed(const struct gr_op_queue *queue)
 
 bool mca_coll_gpuring_timing_asks(const struct gr_op_queue *queue)
 {
-    return is_timed(queue) && GR_LINKS_NONE == gr_team_links(queue->team, GR_WAY_NOTES, 0);
+    return is_timed(queue) && GR_LINKS_NONE == gr_team_links(queue->team, GR_WAY_NOTES, 0, 1);
 }
 
 static int make(struct gr_op_queue *queue)
@@ -104,7 +104,7 @@ int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_pla
     int rc;
 
     *gate = (struct gr_step_gate) {.ops = NULL};
-    if (!is_timed(queue) || GR_LINKS_THERE != gr_team_links(queue->team, GR_WAY_NOTES, 0)) {
+    if (!is_timed(queue) || GR_LINKS_THERE != gr_team_links(queue->team, GR_WAY_NOTES, 0, 1)) {
         return 0;
     }
     if (NULL == queue->timing) {

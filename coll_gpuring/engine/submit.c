@@ -28,6 +28,7 @@ void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr
     op->phase = GR_OP_QUEUED;
     op->exec = NULL;
     op->fallback = GR_FALLBACK_SETUP;
+    op->without_links = false;
     op->early.call = NULL;
     op->kept.planned = false;
     op->agreement.use = GR_AGREEMENT_NONE;
@@ -63,16 +64,15 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
 /* The set-up that the op needs first: for its agreement, or its executor. NULL: no memory. */
 static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op, uint32_t number)
 {
-    return gr_op_has_agreement(op)
-               ? mca_coll_gpuring_setup_new(queue, mca_coll_gpuring_agreement_way(queue), 0, number)
-               : op->exec->connect(op, number);
+    return gr_op_has_agreement(op) ? mca_coll_gpuring_agreement_connect(queue, number)
+                                   : op->exec->connect(op, number);
 }
 
 /* State of the links that the op needs first; what it asks for in its turn counts as there. */
 static enum gr_links first_links(const struct gr_op_queue *queue, const struct gr_op *op)
 {
     if (gr_op_has_agreement(op)) {
-        return gr_team_links(queue->team, mca_coll_gpuring_agreement_way(queue), 0);
+        return mca_coll_gpuring_agreement_links(queue);
     }
     return gr_op_asks_in_turn(op) ? GR_LINKS_THERE : op->exec->links(op);
 }
@@ -99,7 +99,7 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
         next = &op->next_setup;
     }
     if ((gr_op_has_agreement(op) || op->exec->runs_steps) && mca_coll_gpuring_timing_asks(queue)) {
-        *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, gr_setup_number(from));
+        *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, 1, gr_setup_number(from));
         return NULL == *next ? GR_ERR_NOMEM : 0;
     }
     return 0;
@@ -165,8 +165,9 @@ int mca_coll_gpuring_persistent_queue(struct gr_op *op, struct gr_op_queue **que
     }
     (*queue)->persistent = true;
     rc = set_up(*queue, op);
-    if (GR_ERR_FALLBACK == rc && mca_coll_gpuring_op_choose_host(comm, op)) {
-        rc = set_up(*queue, op);
+    if (GR_ERR_FALLBACK == rc && op->agreed.kernels) {
+        rc = mca_coll_gpuring_op_choose_host(comm, op);
+        rc = 0 == rc ? set_up(*queue, op) : rc;
     }
     if (0 != rc && !(*queue)->lost) {
         mca_coll_gpuring_queue_free(*queue);

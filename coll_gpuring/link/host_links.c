@@ -82,8 +82,7 @@ static int finish(struct gr_join *join, struct gr_join_agreement *a)
 static void apply_agreement(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     join->team->direct = a->host.direct;
-    *gr_team_state(join->team, join->way, join->root) =
-        0 == status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
+    gr_team_settle(join->team, join->way, join->root, join->nchannels, status);
 }
 
 /* ---- links ---- */
@@ -94,7 +93,7 @@ static int link_peers(const struct gr_join *join, struct gr_neighbours *n)
 
     return GR_WAY_NOTES == join->way
                ? gr_rings_lines(&team->rings, team->p, team->rank, n)
-               : gr_rings_neighbours(&team->rings, team->p, team->rank, set(join)->nchannels,
+               : gr_rings_neighbours(&team->rings, team->p, team->rank, join->nchannels,
                                      gr_way_algo(join->way), join->root, n);
 }
 
@@ -325,18 +324,18 @@ const struct gr_link_memory gr_host_boards = {
 };
 
 int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way,
-                 int root)
+                 int root, uint32_t nchannels)
 {
     int boards = gr_way_has_boards(way);
 
-    *join = (struct gr_join) {.memory = boards ? &gr_host_boards : &gr_host_links,
-                              .team = team,
-                              .pool = pool,
-                              .p = team->p,
-                              .nchannels = boards ? (uint32_t) gr_team_nboards(team, way)
-                                                  : gr_team_channel_set(team, way)->nchannels,
-                              .remote = boards ? NULL : team->remote,
-                              .way = way,
-                              .root = root};
+    *join =
+        (struct gr_join) {.memory = boards ? &gr_host_boards : &gr_host_links,
+                          .team = team,
+                          .pool = pool,
+                          .p = team->p,
+                          .nchannels = boards ? (uint32_t) gr_team_nboards(team, way) : nchannels,
+                          .remote = boards ? NULL : team->remote,
+                          .way = way,
+                          .root = root};
     return gr_join_begin(join);
 }

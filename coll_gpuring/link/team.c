@@ -98,7 +98,8 @@ static void refuse_boards(struct gr_team *team)
     size_t k;
 
     for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
-        *gr_team_state(team, ways[k], 0) = GR_LINKS_REFUSED;
+        gr_team_ask(team, ways[k], 0, 1);
+        gr_team_settle(team, ways[k], 0, 1, GR_ERR_FOREIGN);
     }
 }
 
@@ -191,7 +192,7 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
     team_free(team);
 }
 
-_Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root)
+static struct gr_links_state *state_of(const struct gr_team *team, int way, int root)
 {
     int rooted = (way < GR_NALGOS || way >= GR_WAY_SMALL) && gr_algo_is_rooted(gr_way_algo(way));
 
@@ -221,12 +222,55 @@ struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way)
     return GR_WAY_NOTES == way ? &team->notes : way >= GR_WAY_SMALL ? &team->small : &team->data;
 }
 
-enum gr_links gr_team_links(const struct gr_team *team, int way, int root)
+uint32_t gr_team_channels(const struct gr_team *team, int way, uint32_t nchannels)
 {
-    return (enum gr_links) * gr_team_state(team, way, root);
+    uint32_t most, n = 1;
+
+    if (gr_way_has_boards(way) || GR_WAY_NOTES == way) {
+        return 1;
+    }
+    most = way >= GR_WAY_SMALL ? team->small.nchannels : team->data.nchannels;
+    while (n < nchannels && n < most) {
+        n *= 2;
+    }
+    return n < most ? n : most;
 }
 
-void gr_team_ask(struct gr_team *team, int way, int root)
+/* Channels in the state of a way: boards and notes have one. */
+static uint32_t counted(int way, uint32_t nchannels)
 {
-    *gr_team_state(team, way, root) = GR_LINKS_ASKED;
+    return gr_way_has_boards(way) || GR_WAY_NOTES == way ? 1 : nchannels;
+}
+
+enum gr_links gr_team_links(const struct gr_team *team, int way, int root, uint32_t nchannels)
+{
+    const struct gr_links_state *state = state_of(team, way, root);
+
+    nchannels = counted(way, nchannels);
+    /* first what is equal on all ranks: a call that asks does so on all of them */
+    if (state->asked < nchannels) {
+        return GR_LINKS_NONE;
+    }
+    return state->there >= nchannels ? GR_LINKS_THERE
+           : state->refused          ? GR_LINKS_REFUSED
+                                     : GR_LINKS_ASKED;
+}
+
+void gr_team_ask(struct gr_team *team, int way, int root, uint32_t nchannels)
+{
+    struct gr_links_state *state = state_of(team, way, root);
+
+    state->asked = state->asked < nchannels ? (unsigned char) nchannels : state->asked;
+}
+
+void gr_team_settle(struct gr_team *team, int way, int root, uint32_t nchannels, int status)
+{
+    struct gr_links_state *state = state_of(team, way, root);
+
+    nchannels = counted(way, nchannels);
+    gr_team_ask(team, way, root, nchannels); /* tests make links without */
+    if (0 == status && state->there < nchannels) {
+        state->there = (unsigned char) nchannels;
+    }
+    state->refused = 0 != status;
 }

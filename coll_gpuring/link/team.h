@@ -49,6 +49,16 @@ struct gr_channel_set {
     uint64_t *leases;       /* lease numbers of the other outgoing links */
 };
 
+/*
+ * The links of a way, and of a rooted algorithm with one root, by channel: a set-up makes those of
+ * the first channels, and a call that uses more channels asks for another set-up.
+ */
+struct gr_links_state {
+    _Atomic unsigned char asked;   /* channels that set-ups were begun for; equal on all ranks */
+    _Atomic unsigned char there;   /* channels that are connected */
+    _Atomic unsigned char refused; /* 1: the last set-up failed on some rank */
+};
+
 struct gr_team {
     int p;    /* ranks */
     int rank; /* this one */
@@ -59,7 +69,7 @@ struct gr_team {
     struct gr_boards boards[GR_NBOARDS];
     /* of calls in groups, as long as a mailbox's largest message. NULL: not needed yet. Owned */
     unsigned char *scratch;
-    _Atomic unsigned char *links; /* [way * p + root]: an enum gr_links; owned */
+    struct gr_links_state *links; /* [way * p + root]; owned */
     const int32_t *pids;          /* [rank]; borrowed */
     /*
      * [rank]: whether it is on another node; borrowed. NULL: none is. Otherwise there are neither
@@ -71,10 +81,10 @@ struct gr_team {
 
 /* Whether a team has what a way needs (of a rooted algorithm: with that root). */
 enum gr_links {
-    GR_LINKS_NONE,   /* never asked for */
+    GR_LINKS_NONE,   /* never asked for, or for fewer channels */
     GR_LINKS_ASKED,  /* a set-up is in progress; up to here the state is the same on all ranks */
     GR_LINKS_THERE,  /* connected */
-    GR_LINKS_REFUSED /* a set-up failed on some rank; no other set-up is tried */
+    GR_LINKS_REFUSED /* a set-up failed on some rank; none is tried for as many channels */
 };
 
 struct gr_team_params {
@@ -109,12 +119,20 @@ struct gr_team *gr_team_create(const struct gr_team_params *params);
  */
 void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
 
-/* Whether the team has the links of `way` (of a rooted algorithm: with that root); where it is. */
-enum gr_links gr_team_links(const struct gr_team *team, int way, int root);
-_Atomic unsigned char *gr_team_state(const struct gr_team *team, int way, int root);
+/*
+ * Channels that a set-up makes for a call with that many: a power of two where there are so many,
+ * so that growing calls need few set-ups. Boards and notes have one.
+ */
+uint32_t gr_team_channels(const struct gr_team *team, int way, uint32_t nchannels);
 
-/* A set-up of these links begins. */
-void gr_team_ask(struct gr_team *team, int way, int root);
+/* Whether the team has the links of `way` (of a rooted algorithm: with that root). */
+enum gr_links gr_team_links(const struct gr_team *team, int way, int root, uint32_t nchannels);
+
+/* A set-up of these links begins; nchannels: from gr_team_channels(). */
+void gr_team_ask(struct gr_team *team, int way, int root, uint32_t nchannels);
+
+/* It has ended; status: 0, or the worst of all ranks. */
+void gr_team_settle(struct gr_team *team, int way, int root, uint32_t nchannels, int status);
 
 /* Whether the links of a way are boards. */
 static inline int gr_way_has_boards(int way)

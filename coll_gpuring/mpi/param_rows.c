@@ -68,6 +68,11 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Largest Bcast, Allgather(v) (all blocks) or Alltoall (a rank's blocks) in host memory, in "
      "MiB, 1..1048576 (default 1024). A rank with noncontiguous data uses as much memory to pack "
      "them. Larger calls are left to other components"},
+    {"setup_mib", TUNER, GR_KIND_INT, GR_PARAM_SETUP_MIB, 4, 0, 1 << 20, NULL,
+     "Shared memory per rank, in MiB, that the links of an algorithm in host memory may need, "
+     "0..1048576 (default 4); more if it is at most 4 times the bytes of the call. Otherwise "
+     "another algorithm runs the call, or other components do. 0: one link per rank, or more for "
+     "such calls"},
     {"nodes", USER, GR_KIND_INT, GR_PARAM_NODES, 1, 0, 1, NULL,
      "Communicators whose ranks are on several nodes. 1 (default): take them; 0: leave them to "
      "other components"},

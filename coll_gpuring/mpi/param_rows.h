@@ -29,10 +29,10 @@ struct gr_param_row {
     const char *help;  /* GR_KIND_ALGORITHM: of what; the names are those of the registry */
 };
 
-#define GR_PARAM_ROWS 43
+#define GR_PARAM_ROWS 44
 
 /* Those of gr_machine_rows (tune/machine.h) follow: coll_gpuring_cost_... */
-extern const struct gr_param_row mca_coll_gpuring_param_rows[GR_PARAM_ROWS];
+extern const struct gr_param_row mca_coll_gpuring_param_rows[]; /* [GR_PARAM_ROWS] */
 
 END_C_DECLS
 

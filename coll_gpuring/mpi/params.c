@@ -105,7 +105,7 @@ static void make_rows(void)
 {
     int k;
 
-    memcpy(rows, mca_coll_gpuring_param_rows, sizeof(mca_coll_gpuring_param_rows));
+    memcpy(rows, mca_coll_gpuring_param_rows, GR_PARAM_ROWS * sizeof(rows[0]));
     for (k = 0; k < GR_MACHINE_ROWS; k++) {
         snprintf(constant_names[k], sizeof(constant_names[k]), "cost_%s", gr_machine_rows[k].name);
         rows[GR_PARAM_ROWS + k] = (struct gr_param_row) {.name = constant_names[k],

@@ -40,7 +40,7 @@ static const char *const handover_names[GR_NFALLBACKS] = {
     [GR_FALLBACK_OP] = "operation", [GR_FALLBACK_JOBS] = "jobs",   [GR_FALLBACK_PEERS] = "peers",
     [GR_FALLBACK_NODES] = "nodes",  [GR_FALLBACK_SETUP] = "setup", [GR_FALLBACK_HOST] = "host",
     [GR_FALLBACK_ALONE] = "alone",  [GR_FALLBACK_INTER] = "inter", [GR_FALLBACK_STAGED] = "staged",
-    [GR_FALLBACK_SHORT] = "short",  [GR_FALLBACK_LARGE] = "large",
+    [GR_FALLBACK_SHORT] = "short",  [GR_FALLBACK_LARGE] = "large", [GR_FALLBACK_MEMORY] = "memory",
 };
 
 static const char *const handover_help[GR_NFALLBACKS] = {
@@ -56,6 +56,7 @@ static const char *const handover_help[GR_NFALLBACKS] = {
     [GR_FALLBACK_SHORT] =
         "it is too short for an agreement between nodes, and coll_gpuring_host is 0",
     [GR_FALLBACK_LARGE] = "it moves more than coll_gpuring_pack_mib",
+    [GR_FALLBACK_MEMORY] = "its links would need more memory than coll_gpuring_setup_mib",
 };
 
 const char *mca_coll_gpuring_fallback_name(int reason)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers of links. */
+/* Numbers of links that several algorithms have. */
 #include "sched/links.h"
 
-#include "sched/algorithm.h"
 #include "sched/algos.h"
 
 static struct gr_links_count same(int n)
@@ -52,17 +51,4 @@ struct gr_links_count gr_links_leaders(int ranks, int between)
     int most = ranks - 1 + between;
 
     return (struct gr_links_count) {most, (most + 2 * (ranks - 1)) / ranks};
-}
-
-struct gr_links_count gr_algo_links(enum gr_algo algo, int p, const struct gr_torus *torus)
-{
-    struct gr_links_count n;
-
-    if (p < 2 || !gr_algo_fits(algo, p, torus)) {
-        return same(0);
-    }
-    n = gr_algorithms[algo]->links(p, torus);
-    n.most = n.most < p - 1 ? n.most : p - 1;
-    n.mean = n.mean < n.most ? n.mean : n.most;
-    return n;
 }

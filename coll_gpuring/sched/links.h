@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many links an algorithm needs, by formula: known before a set-up sends anything. Which ones
- * they are follows from its steps (gr_sched_peers()).
+ * For descriptors (sched/algorithm.h): formulas of gr_algo_links() that several algorithms have.
  */
 #ifndef GR_SCHED_LINKS_H
 #define GR_SCHED_LINKS_H
@@ -11,17 +10,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Ranks that a rank receives from, and as many that it sends to, in a channel and for one root. */
-struct gr_links_count {
-    int most; /* of any rank, at most */
-    int mean; /* of all ranks together, over their number, rounded up, at most */
-};
-
-/* The links of an algorithm on p ranks; none where it does not suit them. */
-struct gr_links_count gr_algo_links(enum gr_algo algo, int p, const struct gr_torus *torus);
-
-/* ---- for descriptors: formulas that several algorithms have ---- */
 
 /* One: rings and chains. */
 struct gr_links_count gr_links_one(int p, const struct gr_torus *torus);

@@ -217,6 +217,19 @@ void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *
     }
 }
 
+struct gr_links_count gr_algo_links(enum gr_algo algo, int p, const struct gr_torus *torus)
+{
+    struct gr_links_count n = {0, 0};
+
+    if (p < 2 || !gr_algo_fits(algo, p, torus)) {
+        return n;
+    }
+    n = gr_algorithms[algo]->links(p, torus);
+    n.most = n.most < p - 1 ? n.most : p - 1;
+    n.mean = n.mean < n.most ? n.mean : n.most;
+    return n;
+}
+
 void gr_sched_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
 {
     if (NULL != gr_algorithms[s->algo]->route) {

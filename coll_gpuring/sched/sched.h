@@ -181,6 +181,18 @@ uint32_t gr_algo_message_chunks(enum gr_algo algo, enum gr_coll coll, int p,
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout);
 
 /*
+ * How many links an algorithm needs, by formula, so that it is known before a set-up sends anything:
+ * ranks that a rank receives from, and as many that it sends to, in a channel and for one root.
+ */
+struct gr_links_count {
+    int most; /* of any rank, at most */
+    int mean; /* of all ranks together, over their number, rounded up, at most */
+};
+
+/* The links of algo on p ranks; none where it does not suit them, or the torus that they form. */
+struct gr_links_count gr_algo_links(enum gr_algo algo, int p, const struct gr_torus *torus);
+
+/*
  * Along a torus: the route of the message of a step of s to rank to[0]: hops[d] links in dimension
  * d, upwards where positive.
  */

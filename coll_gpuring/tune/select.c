@@ -146,7 +146,7 @@ static int most_ranks(const struct gr_cost_terms *t, enum gr_algo algo)
 static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method method)
 {
     return gr_algo_has(algo, q->coll) && gr_algo_fits(algo, q->p, &q->torus) &&
-           gr_copy_methods[method].can(q, algo);
+           0 == (q->denied >> algo & 1) && gr_copy_methods[method].can(q, algo);
 }
 
 /* The best algorithm with a schedule, by one method; best->us < 0: none yet. */
@@ -237,7 +237,7 @@ struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_
     if (GR_WAY_MAILBOX == forced ||
         (forced < 0 && fits_mailbox(costs, q) && (best.us < 0 || us < best.us))) {
         best = (struct gr_choice) {.way = GR_WAY_MAILBOX, .us = us};
-    } else {
+    } else if (best.us >= 0) {
         (void) gr_cost(costs, q, (enum gr_algo) best.way, gr_copy_through_links(best.protocol),
                        &best.chunk_bytes);
     }

@@ -75,6 +75,7 @@ struct gr_select_args {
     size_t bytes;
     /* a way that can do coll, or -1; passed over where the call or the ranks do not fit */
     int forced;
+    uint32_t denied;    /* algorithms that may not be chosen, as bits: 1 << enum gr_algo */
     uint32_t nchannels; /* at most */
     size_t slot_bytes;
     uint32_t nslots;      /* of a link */
@@ -105,7 +106,10 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
 #define GR_MAILBOX_BOTH_WAYS 1.6
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q);
 
-/* What the model expects to be fastest, of what the call and what is forced allow. */
+/*
+ * What the model expects to be fastest, of what the call and what is forced allow. us negative:
+ * nothing is allowed.
+ */
 struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_args *q);
 
 /*

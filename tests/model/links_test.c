@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The number of links that each algorithm says it needs (sched/links.h), beside the peers that
+ * The number of links that each algorithm says it needs (gr_algo_links()), beside the peers that
  * follow from its steps: for many numbers of ranks, tori, roots and channels.
  */
-#include "sched/links.h"
 #include "sched/sched.h"
 #include "topo/torus.h"
 

@@ -23,6 +23,7 @@ test_program "barrier, 3 ranks, a thread" 3 --mca coll_gpuring_progress_thread 1
 GR_HOST=0 grun 3 -- barrier "$work/flags" 1
 tap_check "coll_gpuring_host 0: left to others" good_without_gpuring
 grun 4 --mca coll_gpuring_pool_mib 1 --mca coll_gpuring_slot_bytes 1048576 --mca coll_gpuring_mailbox_bytes 0 \
+    --mca coll_gpuring_setup_mib 64 \
     -- barrier "$work/flags" 1
 tap_check "no shared memory for links: right all the same" all_good
 tap_check "    and blocking barriers fall back" seen '^count coll_gpuring_handover_setup [1-9]'

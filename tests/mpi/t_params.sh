@@ -59,6 +59,7 @@ torus 3x3 4
 report loudly summary
 pool_mib 0 1..
 pack_mib 0 1..
+setup_mib -1 0..
 priority 101 ..100
 verbose 9 0..
 "

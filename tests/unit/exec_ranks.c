@@ -116,7 +116,10 @@ static struct gr_host_connection *find_connection(const struct gr_connections *c
 
 static void phase_begin(struct ex_rank *r, int way, int root)
 {
-    r->joined.host.status = gr_team_join(&r->join, r->team, r->pool, way, root);
+    uint32_t nchannels = 0 == r->world->channels ? GR_MAX_CHANNELS : r->world->channels;
+
+    r->joined.host.status = gr_team_join(&r->join, r->team, r->pool, way, root,
+                                         gr_team_channels(r->team, way, nchannels));
 }
 
 /* Hand each handle to its writer. */

@@ -80,6 +80,7 @@ struct ex_world {
     struct ex_rank *ranks;
     uint64_t seed;          /* of all timing */
     unsigned one_in;        /* for all gates */
+    uint32_t channels;      /* that set-ups of links make; 0: all */
     enum gr_step_sync sync; /* how steps are timed; set it, then ex_timers() */
     size_t polls; /* EX_STEPPED: leave everything as it is after so many polls; 0: never */
     /* the cases of this run */

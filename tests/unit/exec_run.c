@@ -308,7 +308,8 @@ static void *rank_thread(void *arg)
     for (k = 0; k < w->ncases && 0 == rc; k++) {
         int way = way_of(w, &w->cases[k]);
 
-        if (GR_LINKS_THERE != gr_team_links(r->team, way, w->cases[k].root)) {
+        if (GR_LINKS_THERE !=
+            gr_team_links(r->team, way, w->cases[k].root, w->cases[k].nchannels)) {
             ex_link_rank(r, way, w->cases[k].root);
             rc = w->agreed.host.status;
         }
@@ -356,7 +357,8 @@ static int link_all(struct ex_world *w)
     for (k = 0; k < w->ncases && 0 == w->agreed.host.status; k++) {
         int way = way_of(w, &w->cases[k]);
 
-        if (GR_LINKS_THERE != gr_team_links(w->ranks[0].team, way, w->cases[k].root)) {
+        if (GR_LINKS_THERE !=
+            gr_team_links(w->ranks[0].team, way, w->cases[k].root, w->cases[k].nchannels)) {
             ex_link(w, way, w->cases[k].root);
         }
     }

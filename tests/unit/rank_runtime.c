@@ -362,6 +362,7 @@ static void set_params(void)
     value[GR_PARAM_SLOT_BYTES] = 4096;
     value[GR_PARAM_MAILBOX_BYTES] = 1024;
     value[GR_PARAM_PACK_MIB] = 64;
+    value[GR_PARAM_SETUP_MIB] = 4;
     value[GR_PARAM_PROTOCOL] = -1;
     value[GR_PARAM_ZERO_COPY] = -1;
     value[GR_PARAM_NODES_RAILS] = 1;

@@ -52,7 +52,7 @@ static void begin(struct side *s)
     assert_non_null(s->pool);
     s->team = gr_team_create(&params);
     assert_non_null(s->team);
-    assert_int_equal(gr_team_join(&s->join, s->team, s->pool, GR_ALGO_FLAT, 0), 0);
+    assert_int_equal(gr_team_join(&s->join, s->team, s->pool, GR_ALGO_FLAT, 0, 1), 0);
     assert_int_equal(s->join.status, 0);
 }
 
@@ -112,8 +112,8 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
 
     (void) state;
     begin(&s);
-    assert_int_equal(gr_team_links(s.team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
-    assert_int_equal(gr_team_links(s.team, GR_WAY_AGREEMENT, 0), GR_LINKS_REFUSED);
+    assert_int_equal(gr_team_links(s.team, GR_WAY_MAILBOX, 0, 1), GR_LINKS_REFUSED);
+    assert_int_equal(gr_team_links(s.team, GR_WAY_AGREEMENT, 0, 1), GR_LINKS_REFUSED);
     (void) gr_join_map(&s.join, &agreed);
     assert_int_equal(agreed.host.direct, 0);
     refuse(&s);
@@ -129,15 +129,15 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
 
     begin(&s);
     refuse(&s);
-    assert_int_equal(gr_team_links(s.team, way, 0), GR_LINKS_NONE);
-    assert_int_equal(gr_team_join(&s.join, s.team, s.pool, way, 0), 0);
+    assert_int_equal(gr_team_links(s.team, way, 0, 1), GR_LINKS_NONE);
+    assert_int_equal(gr_team_join(&s.join, s.team, s.pool, way, 0, 1), 0);
     assert_int_equal(s.join.status | (s.join.in.n - 2) | (s.join.in.near - 1), 0);
     assert_int_equal(gr_pool_usage(s.pool).leased,
                      2 * gr_link_bytes(nslots, 64) + gr_link_net_bytes(nslots, 64));
     s.join.out.host[0].handle = s.join.in.host[0].handle;
     s.join.out.host[0].base = gr_slab_base(s.join.in.host[0].slab);
     take(&s, 0);
-    assert_int_equal(gr_team_links(s.team, way, 0), GR_LINKS_THERE);
+    assert_int_equal(gr_team_links(s.team, way, 0, 1), GR_LINKS_THERE);
     b = gr_team_channel_set(s.team, way);
     for (k = 0; k < P; k++) {
         assert_null(s.team->data.in[k].shared);
@@ -175,7 +175,7 @@ static void a_refused_set_up_waits_for_the_network(void **state)
     in = s.join.in.host[1];
     out = s.join.out.host[1];
     refuse(&s);
-    assert_int_equal(gr_team_links(s.team, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
+    assert_int_equal(gr_team_links(s.team, GR_ALGO_FLAT, 0, 1), GR_LINKS_REFUSED);
     assert_int_equal(gr_pool_usage(s.pool).leased,
                      gr_link_bytes(NSLOTS, SLOT) + gr_link_net_bytes(NSLOTS, SLOT));
     leave(in, out);

@@ -323,7 +323,7 @@ static void a_set_up_that_fails_gives_everything_back(void **state)
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), GR_ERR_LIMIT);
     for (r = 0; r < 5; r++) {
         assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
-        assert_int_equal(gr_team_links(w.ranks[r].team, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
+        assert_int_equal(gr_team_links(w.ranks[r].team, GR_ALGO_FLAT, 0, 1), GR_LINKS_REFUSED);
     }
     run(&w, &c, 1, EX_STEPPED);
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), GR_ERR_LIMIT);
@@ -350,7 +350,7 @@ static void boards_that_cannot_be_made_are_given_back(void **state)
     for (r = 0; r < 5; r++) {
         assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
         assert_null(w.ranks[r].team->boards[GR_BOARDS_MAILBOX].board);
-        assert_int_equal(gr_team_links(w.ranks[r].team, GR_WAY_MAILBOX, 0), GR_LINKS_REFUSED);
+        assert_int_equal(gr_team_links(w.ranks[r].team, GR_WAY_MAILBOX, 0, 1), GR_LINKS_REFUSED);
         assert_int_equal(w.ranks[r].team->direct, 1); /* which is another matter */
     }
     run(&w, &c, 1, EX_STEPPED);
@@ -418,17 +418,17 @@ static void what_a_way_needs_is_known_per_way(void **state)
     open_world(&w, 3, 1, 2, 256, "");
     t = w.ranks[1].team;
     for (way = 0; way < GR_NWAYS; way++) {
-        assert_int_equal(gr_team_links(t, way, 0), GR_LINKS_NONE);
-        gr_team_ask(w.ranks[1].team, way, 2);
-        assert_int_equal(gr_team_links(t, way, 2), GR_LINKS_ASKED);
+        assert_int_equal(gr_team_links(t, way, 0, 1), GR_LINKS_NONE);
+        gr_team_ask(w.ranks[1].team, way, 2, 1);
+        assert_int_equal(gr_team_links(t, way, 2, 1), GR_LINKS_ASKED);
         /* trees have other links for another root */
-        assert_int_equal(gr_team_links(t, way, 1),
+        assert_int_equal(gr_team_links(t, way, 1, 1),
                          way < GR_NALGOS && gr_algo_is_rooted((enum gr_algo) way) ? GR_LINKS_NONE
                                                                                   : GR_LINKS_ASKED);
-        assert_int_equal(way + 1 == GR_NWAYS ? GR_LINKS_NONE : gr_team_links(t, way + 1, 2),
+        assert_int_equal(way + 1 == GR_NWAYS ? GR_LINKS_NONE : gr_team_links(t, way + 1, 2, 1),
                          GR_LINKS_NONE);
         assert_int_equal(ex_link(&w, way, 2), 0);
-        assert_int_equal(gr_team_links(t, way, 2), GR_LINKS_THERE);
+        assert_int_equal(gr_team_links(t, way, 2, 1), GR_LINKS_THERE);
     }
     ex_close(&w);
 }
