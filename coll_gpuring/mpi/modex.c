@@ -451,7 +451,7 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
 {
     opal_process_name_t first = ompi_proc_local()->super.proc_name;
     struct modex_record *record;
-    int r, d, distance = 0;
+    int r, distance = GR_CPU_CACHE;
 
     memset(&module->comm.machine, 0, sizeof(module->comm.machine));
     memset(&module->comm.fixed, 0, sizeof(module->comm.fixed));
@@ -464,8 +464,7 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (r = 1; r < p; r++) {
-        d = gr_cpu_place_distance(&records[0]->place, &records[r]->place);
-        distance = d > distance ? d : distance;
+        distance = gr_cpu_place_farthest(distance, &records[0]->place, &records[r]->place);
     }
     mca_coll_gpuring_constants_use(module, &record->constants, distance);
     return OMPI_SUCCESS;

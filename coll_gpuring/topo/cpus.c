@@ -55,20 +55,12 @@ static int is_subset(const cpu_set_t *a, const cpu_set_t *of)
     return CPU_EQUAL(&both, a);
 }
 
-/* The processors that share the last cache, if there is one that several cores share. */
-static void find_cache(const char *folder, int cpu, struct gr_cpu_sets *sets)
+/* The processors that share the last cache: the third, or the second where there is no third. */
+static void find_cache(const char *folder, int cpu, cpu_set_t *set)
 {
-    static const char *const caches[] = {"cache/index3/shared_cpu_list",
-                                         "cache/index2/shared_cpu_list"};
-    cpu_set_t *set = &sets->level[GR_CPU_CACHE];
-    size_t k;
-
-    CPU_ZERO(set);
-    for (k = 0; k < sizeof(caches) / sizeof(caches[0]) && 0 == CPU_COUNT(set); k++) {
-        read_list(folder, cpu, caches[k], set);
-        if (is_subset(set, &sets->core)) {
-            CPU_ZERO(set); /* it is the core's own */
-        }
+    read_list(folder, cpu, "cache/index3/shared_cpu_list", set);
+    if (0 == CPU_COUNT(set)) {
+        read_list(folder, cpu, "cache/index2/shared_cpu_list", set);
     }
 }
 
@@ -101,7 +93,7 @@ void gr_cpu_sets_find(const char *folder, int cpu, struct gr_cpu_sets *sets)
 
     read_list(folder, cpu, "topology/thread_siblings_list", &sets->core);
     CPU_SET((size_t) cpu, &sets->core);
-    find_cache(folder, cpu, sets);
+    find_cache(folder, cpu, &sets->level[GR_CPU_CACHE]);
     find_numa(folder, cpu, &sets->level[GR_CPU_NUMA]);
     read_list(folder, cpu, "topology/core_siblings_list", &sets->level[GR_CPU_SOCKET]);
     for (k = 0; k < GR_CPU_SYSTEM; k++) {
@@ -148,6 +140,13 @@ int gr_cpu_place_distance(const struct gr_cpu_place *a, const struct gr_cpu_plac
         k++;
     }
     return k;
+}
+
+int gr_cpu_place_farthest(int so_far, const struct gr_cpu_place *a, const struct gr_cpu_place *b)
+{
+    int distance = gr_cpu_place_distance(a, b);
+
+    return distance > so_far ? distance : so_far;
 }
 
 void gr_cpu_partners(const char *folder, int cpu, const cpu_set_t *allowed,

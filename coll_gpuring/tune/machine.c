@@ -47,12 +47,12 @@ const char *gr_machine_unit(int row)
 
 float *gr_machine_values(struct gr_machine *m, int row)
 {
-    return (float *) ((char *) m + gr_machine_rows[row].offset);
+    return (float *) (void *) ((char *) m + gr_machine_rows[row].offset);
 }
 
 static const float *values_of(const struct gr_machine *m, int row)
 {
-    return (const float *) ((const char *) m + gr_machine_rows[row].offset);
+    return (const float *) (const void *) ((const char *) m + gr_machine_rows[row].offset);
 }
 
 int gr_machine_knows(const struct gr_machine *m, int row)

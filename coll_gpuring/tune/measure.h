@@ -10,7 +10,7 @@ typedef void (*gr_machine_sum_fn)(void *d1, void *d2, const void *a, const void 
 
 /* How much is measured; the best of several counts, as what runs beside makes times longer. */
 enum gr_effort {
-    GR_EFFORT_BRIEF,    /* 0.5 ms: the two largest sizes follow from those of `whole` */
+    GR_EFFORT_BRIEF,    /* 1 ms: the two largest sizes follow from those of `whole` */
     GR_EFFORT_QUICK,    /* 5 ms, when a job starts */
     GR_EFFORT_THOROUGH, /* 60 ms, a round of gpuring_tune */
     GR_EFFORTS

@@ -73,7 +73,13 @@ job --mca coll_gpuring_tune_file none
 tap_check "none: no file" constants "built in"
 grun 2 --mca coll_gpuring_verbose 1 -- hello_coll
 tap_check "ranks that share cores read none" constants "built in"
+mkdir -p "$work/etc/gpuring"
+sed 's/\.exchange = .*/.exchange = 0.75/' "$file" >"$work/etc/gpuring/${file##*/}"
+job -x OPAL_SYSCONFDIR="$work/etc"
+tap_check "the user's file comes before the system's" constants "file $file: exchange"
 mv "$file" "$work/given"
+job -x OPAL_SYSCONFDIR="$work/etc"
+tap_check "the system's file" constants "file $work/etc/gpuring/${file##*/}: exchange 0.75 us"
 sed -i 's/^\([a-z]*\)\.exchange = .*/\1.exchange = 0.625/' "$work/given"
 job --mca coll_gpuring_tune_file "$work/given"
 tap_check "a given file" constants "file $work/given: exchange 0.625 us"

@@ -107,7 +107,7 @@ static void forget(void)
     assert_int_equal(system(command), 0);
 }
 
-/* The right distance; cache: of that type, where several cores share it. */
+/* The right distance; the last cache is of that type. */
 static int distance_of(int a, int b, hwloc_obj_type_t cache)
 {
     if (NULL != above(a, cache) && above(a, cache) == above(b, cache)) {
@@ -131,7 +131,7 @@ static struct gr_cpu_place place_of(int first, int last)
     return gr_cpu_place_find(folder, &set);
 }
 
-/* Machines, and the type of the last cache that several cores share. */
+/* Machines, and the type of their last cache. */
 static const struct {
     const char *description;
     hwloc_obj_type_t cache;
@@ -140,16 +140,14 @@ static const struct {
     {"pack:2 numa:1 l3:1 core:3 pu:1", HWLOC_OBJ_L3CACHE},
     {"pack:1 numa:1 l3:4 core:2 pu:1", HWLOC_OBJ_L3CACHE},
     {"pack:2 numa:1 l2:2 core:2 pu:1", HWLOC_OBJ_L2CACHE}, /* no third cache */
-    {"pack:2 numa:2 l2:2 core:1 pu:2", HWLOC_OBJ_MACHINE}, /* each core has its own only */
+    {"pack:2 numa:2 l2:2 core:1 pu:2", HWLOC_OBJ_L2CACHE}, /* each core has its own only */
     {"pack:1 l3:1 core:2 pu:1", HWLOC_OBJ_L3CACHE},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* HWLOC_OBJ_MACHINE stands for no cache, but is above all processors. */
 static int right_distance(int row, int a, int b)
 {
-    return HWLOC_OBJ_MACHINE == rows[row].cache ? distance_of(a, b, HWLOC_OBJ_L3CACHE)
-                                                : distance_of(a, b, rows[row].cache);
+    return distance_of(a, b, rows[row].cache);
 }
 
 static void bound_processes_are_so_far_apart(void **state)
@@ -163,8 +161,7 @@ static void bound_processes_are_so_far_apart(void **state)
             for (b = 0; b < cpus(); b++) {
                 struct gr_cpu_place here = place_of(a, a), there = place_of(b, b);
 
-                if (a != b && above(a, HWLOC_OBJ_CORE) != above(b, HWLOC_OBJ_CORE) &&
-                    gr_cpu_place_distance(&here, &there) != right_distance(row, a, b)) {
+                if (gr_cpu_place_distance(&here, &there) != right_distance(row, a, b)) {
                     fail_msg("%s: %d and %d are not at distance %d", rows[row].description, a, b,
                              right_distance(row, a, b));
                 }
@@ -193,6 +190,28 @@ static void loose_processes_are_far(void **state)
     assert_int_equal(gr_cpu_place_distance(&node, &socket), GR_CPU_SOCKET);
     assert_int_equal(gr_cpu_place_distance(&core, &all), GR_CPU_SYSTEM);
     assert_int_equal(gr_cpu_place_distance(&nowhere, &nowhere), GR_CPU_SYSTEM);
+    forget();
+}
+
+/* The ranks of a communicator are as far apart as the two that are farthest. */
+static void the_farthest_ranks_count(void **state)
+{
+    static const int ranks[][4] = {{0, 2, 3, 1}, {0, 4, 2, 6}, {0, 8, 4, 2}, {0, 2, 16, 8}};
+    int k, r;
+
+    (void) state;
+    make(rows[0].description);
+    for (k = 0; k < GR_CPU_DISTANCES; k++) {
+        struct gr_cpu_place first = place_of(ranks[k][0], ranks[k][0]);
+        int distance = GR_CPU_CACHE;
+
+        for (r = 1; r < 4; r++) {
+            struct gr_cpu_place other = place_of(ranks[k][r], ranks[k][r]);
+
+            distance = gr_cpu_place_farthest(distance, &first, &other);
+        }
+        assert_int_equal(distance, k);
+    }
     forget();
 }
 
@@ -275,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_processes_are_so_far_apart),
         cmocka_unit_test(loose_processes_are_far),
+        cmocka_unit_test(the_farthest_ranks_count),
         cmocka_unit_test(partners_are_at_their_distance_and_allowed),
         cmocka_unit_test(a_thread_of_the_core_is_the_last_resort),
         cmocka_unit_test(unknown_processors_are_near),
