@@ -139,8 +139,8 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_s
     const struct gr_team *team = comm->queues[GR_ORDER_BLOCKING]->team;
     struct gr_choice choice = select_on_hosts(comm, q);
 
-    choice.small =
-        choice.way < GR_NALGOS && team->small.nchannels > 0 && q->bytes <= team->small.slot_bytes;
+    choice.small = NULL != comm->remote && choice.way < GR_NALGOS && team->small.nchannels > 0 &&
+                   q->bytes <= team->small.slot_bytes;
     return choice;
 }
 
@@ -281,19 +281,52 @@ static bool may_leave(const struct gr_op *op)
 }
 
 /*
- * The links of op->choice may not be made: choose among algorithms whose links may. Returns as
- * op_choose().
+ * Let op->choice have links with small slots, where there are such, inside a node, and they may be
+ * made. Not where each root would need links of its own. limit: what a call that is not forced may
+ * take, in us.
+ */
+static bool choose_compact(const struct gr_comm *comm, struct gr_op *op,
+                           const struct gr_costs *fixed, double limit)
+{
+    const struct gr_channel_set *small = &comm->queues[GR_ORDER_BLOCKING]->team->small;
+    struct gr_select_args q =
+        question_on_hosts(comm, &op->data, op->choice.way, op->agreed.fetches);
+    struct gr_choice choice = op->choice;
+
+    choice.small = 1;
+    if (NULL != comm->remote || 0 == small->nchannels ||
+        gr_algo_is_rooted((enum gr_algo) choice.way) ||
+        !mca_coll_gpuring_setup_allowed(comm, op, &choice)) {
+        return false;
+    }
+    q.slot_bytes = small->slot_bytes;
+    choice = gr_select(fixed, &q);
+    if (choice.way != op->choice.way ||
+        (choice.us > limit && choice.way != forced_way(comm, op) && may_leave(op))) {
+        return false;
+    }
+    op->choice = select_way(comm, &q);
+    op->choice.small = 1;
+    return true;
+}
+
+/*
+ * The links of op->choice may not be made: choose smaller ones, or among algorithms whose links may.
+ * Returns as op_choose().
  */
 static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
 {
     struct gr_select_args q = question_on_hosts(comm, &op->data, -1, op->agreed.fetches);
     struct gr_costs fixed = gr_machine_costs(&comm->fixed, &gr_costs_host, &q);
-    double best = gr_select(&fixed, &q).us, us;
+    double limit = MOST_SLOWER * gr_select(&fixed, &q).us, us;
 
+    if (choose_compact(comm, op, &fixed, limit)) {
+        return 0;
+    }
     tell_bound(comm, op);
     q.denied = mca_coll_gpuring_setup_denied(comm, op, &op->choice);
     us = gr_select(&fixed, &q).us;
-    if (us >= 0 && (us <= MOST_SLOWER * best || !may_leave(op))) {
+    if (us >= 0 && (us <= limit || !may_leave(op))) {
         op->choice = select_way(comm, &q);
         return 0;
     }

@@ -12,11 +12,41 @@
 
 #include "base/errors.h"
 #include "exec/mailbox.h"
+#include "link/fifo.h"
 #include "link/team.h"
 #include "timing/sync_port.h"
 #include "timing/timer.h"
 
 #include <stdlib.h>
+
+/* Shortest slot worth a link, in bytes. */
+#define GR_COMPACT_LEAST 256
+
+/* Slots of the links that small_links() chooses: their number and size; 0: there are no such links. */
+struct small_links {
+    uint32_t slots;
+    size_t bytes;
+};
+
+/*
+ * Among many ranks of a node links between all of them would need more than a set-up may
+ * (engine/setup_bound.h): smaller slots, with which they need a quarter of that.
+ */
+static struct small_links compact_links(const struct gr_comm *comm)
+{
+    const int64_t *value = comm->params.value;
+    uint32_t slots = (uint32_t) value[GR_PARAM_SLOTS];
+    size_t bound = (size_t) value[GR_PARAM_SETUP_MIB] << 20, links = (size_t) comm->size - 1, room;
+
+    if (gr_link_bytes(slots, (size_t) value[GR_PARAM_SLOT_BYTES]) * links <= bound) {
+        return (struct small_links) {0, 0};
+    }
+    room = bound / 4 / links;
+    room = room < gr_link_bytes(0, 0) ? 0 : (room - gr_link_bytes(0, 0)) / slots;
+    room = room / GR_CACHE_LINE * GR_CACHE_LINE;
+    return room < GR_COMPACT_LEAST ? (struct small_links) {0, 0}
+                                   : (struct small_links) {slots, room};
+}
 
 /*
  * Between nodes a writer learns by messages that it may go on, which take as long as small messages
@@ -30,10 +60,20 @@ static bool needs_small(const struct gr_comm *comm)
            value[GR_PARAM_SLOT_BYTES] > GR_SMALL_BYTES;
 }
 
+static struct small_links small_links(const struct gr_comm *comm)
+{
+    if (NULL == comm->remote) {
+        return compact_links(comm);
+    }
+    return needs_small(comm) ? (struct small_links) {GR_SMALL_SLOTS, GR_SMALL_BYTES}
+                             : (struct small_links) {0, 0};
+}
+
 struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t nsets,
                                                size_t mailbox_bytes)
 {
     const int64_t *value = comm->params.value;
+    struct small_links small = small_links(comm);
     struct gr_team_params params = {
         .p = comm->size,
         .rank = comm->rank,
@@ -44,8 +84,8 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t ns
         .nsets = nsets,
         .mailbox_bytes = mailbox_bytes,
         .record_bytes = sizeof(struct gr_call_record),
-        .small_slots = needs_small(comm) ? GR_SMALL_SLOTS : 0,
-        .small_bytes = GR_SMALL_BYTES,
+        .small_slots = small.slots,
+        .small_bytes = small.bytes,
         .note_slots = GR_SYNC_NONE == value[GR_PARAM_STEP_SYNC] ? 0 : GR_NOTE_SLOTS,
         .note_bytes = GR_NOTE_BYTES,
         .torus = comm->torus,

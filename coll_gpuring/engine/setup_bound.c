@@ -36,7 +36,10 @@ static size_t bound_of(const struct gr_comm *comm, int small, uint32_t nchannels
     return bound > least ? bound : least;
 }
 
-/* Roots whose links may be made: the first ones. */
+/*
+ * Roots whose links may be made: the first ones, whose trees take half of the bound. Other links,
+ * and boards, take the rest.
+ */
 static int count_roots(const struct gr_comm *comm, size_t need, size_t bound, int small,
                        uint32_t nchannels)
 {
@@ -44,7 +47,7 @@ static int count_roots(const struct gr_comm *comm, size_t need, size_t bound, in
     if (need_of(team_of(comm), GR_ALGO_FLAT, small, nchannels) <= bound) {
         return comm->size;
     }
-    return 0 == need ? comm->size : (int) (bound / need < 1 ? 1 : bound / need);
+    return 0 == need ? comm->size : (int) (bound / 2 / need < 1 ? 1 : bound / 2 / need);
 }
 
 /* Roots for which the links may be made, whatever the calls before. */

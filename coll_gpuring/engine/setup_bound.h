@@ -6,7 +6,7 @@
  *
  *      justified       the links' memory is at most GR_JUSTIFIED times the bytes of the call
  *      within bound    the memory is at most the bound; of an algorithm whose links depend on the
- *                      root: of the first roots together, as many as the bound has room for
+ *                      root: for the first roots, as many as half of the bound has room for
  *      free            some call has asked for these links before
  */
 #ifndef GR_ENGINE_SETUP_BOUND_H

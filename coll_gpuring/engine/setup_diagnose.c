@@ -24,7 +24,13 @@
 /* Which links, in words. */
 static const char *where(const struct gr_setup *s)
 {
-    return s->device ? " on devices" : s->way >= GR_WAY_SMALL ? " for small messages" : "";
+    if (s->device) {
+        return " on devices";
+    }
+    if (s->way < GR_WAY_SMALL) {
+        return "";
+    }
+    return NULL != s->queue->comm->remote ? " for small messages" : " with small slots";
 }
 
 /* The rank that receive k of the phase waits for. */

@@ -63,8 +63,12 @@ struct gr_team {
     int p;    /* ranks */
     int rank; /* this one */
     struct gr_rings rings;
-    struct gr_channel_set data;  /* links of algorithms */
-    struct gr_channel_set small; /* links of their small messages: many slots, so few credits */
+    struct gr_channel_set data; /* links of algorithms */
+    /*
+     * Links of their small messages. Between nodes: many slots, so few credits. Inside a node, on
+     * many ranks: small slots, for algorithms that join all ranks
+     */
+    struct gr_channel_set small;
     struct gr_channel_set notes; /* links of step timing: one channel, along torus dimensions */
     struct gr_boards boards[GR_NBOARDS];
     /* of calls in groups, as long as a mailbox's largest message. NULL: not needed yet. Owned */

@@ -132,8 +132,8 @@ static void forced(void **state)
 }
 
 /*
- * Trees of 4 links of 80 KiB, and 16 ranks: the bound of 1 MiB has room for those of 3 roots, but
- * not for links between all ranks.
+ * Trees of 4 links of 80 KiB, and 16 ranks: half of the bound of 1 MiB has room for that of one
+ * root, and the bound has none for links between all ranks.
  */
 static void run_roots(struct rr_rank *rank)
 {
@@ -147,7 +147,7 @@ static void run_roots(struct rr_rank *rank)
         if (0 == rc) {
             call_check(rank, call);
         }
-        NEED((what.root < 3) == (0 == rc && GR_ALGO_TREE == call->way));
+        NEED((0 == what.root) == (0 == rc && GR_ALGO_TREE == call->way));
         NEED(0 == rc || (GR_ERR_FALLBACK == rc && GR_FALLBACK_MEMORY == call->op->fallback));
     }
     NEED(gr_pool_usage(rank->process.pool).leased <= (size_t) 1 << 20);
@@ -166,6 +166,57 @@ static void roots(void **state)
     (void) state;
     rr_run(world, run_roots);
     assert_true(world->warnings <= 1); /* once in a process */
+    rr_world_free(world);
+}
+
+/*
+ * Links between all of 16 ranks need more than 1 MiB. With smaller slots they need a quarter of it. A
+ * call
+ * that fills the slots gets larger ones.
+ */
+static void run_compact(struct rr_rank *rank)
+{
+    struct call *call = call_new(false), *pending = call_new(true), *request = call_new(true);
+    struct what what = {.id = GR_CALL_ALLTOALL, .type = GR_TYPE_I32, .count = 4000};
+    size_t slot;
+
+    call_do_right(rank, call, &what);
+    NEED(GR_ALGO_PAIRWISE == call->way && 1 == call->op->choice.small);
+    slot = call->op->queue->team->small.slot_bytes;
+    NEED(slot >= 2048 && slot < what.count * 4); /* more than one for a block */
+    NEED(gr_pool_usage(rank->process.pool).leased <= (size_t) 1 << 18);
+    /* a reduction in the same order of ranks */
+    what.id = GR_CALL_ALLREDUCE;
+    force(rank, GR_COLL_ALLREDUCE, GR_ALGO_FLAT);
+    call_do_right(rank, call, &what);
+    NEED(GR_ALGO_FLAT == call->way && 1 == call->op->choice.small);
+    NEED(gr_pool_usage(rank->process.pool).leased <= (size_t) 1 << 18);
+    what.id = GR_CALL_ALLTOALL;
+    what.count = 17;
+    call_start(rank, pending, &what);
+    call_finish_right(rank, pending);
+    NEED(0 == call_init(rank, request, &what) && 1 == request->op->choice.small);
+    call_restart(rank, &request, 1, 3);
+    call_finish_right(rank, request);
+    what.count = 20480 / 4;
+    call_do_right(rank, call, &what);
+    NEED(GR_ALGO_PAIRWISE == call->way && 0 == call->op->choice.small);
+    what.count = 17; /* these links are there now */
+    call_do_right(rank, call, &what);
+    NEED(GR_ALGO_PAIRWISE == call->way && 0 == call->op->choice.small);
+    call_free(call);
+    call_free(pending);
+    call_free(request);
+}
+
+static void compact(void **state)
+{
+    struct rr_world *world = world_with_bound(16, 1, 20480);
+
+    (void) state;
+    rr_run(world, run_compact);
+    assert_int_equal(world->warnings, 0);
+    assert_int_equal(world->fallbacks, 0);
     rr_world_free(world);
 }
 
@@ -237,11 +288,9 @@ static void nonblocking_with_agreement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alltoall),
-        cmocka_unit_test(forced),
-        cmocka_unit_test(roots),
-        cmocka_unit_test(few_ranks),
-        cmocka_unit_test(nonblocking_with_agreement),
+        cmocka_unit_test(alltoall),  cmocka_unit_test(forced),
+        cmocka_unit_test(roots),     cmocka_unit_test(compact),
+        cmocka_unit_test(few_ranks), cmocka_unit_test(nonblocking_with_agreement),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
