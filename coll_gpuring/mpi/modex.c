@@ -18,6 +18,7 @@
 #include "mpi/constants.h"
 #include "mpi/locality.h"
 #include "mpi/module.h"
+#include "mpi/node_records.h"
 #include "mpi/params.h"
 #include "mpi/runtime.h"
 
@@ -30,6 +31,7 @@
 #include "ompi/proc/proc.h"
 #include "opal/mca/base/mca_base_var.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +131,7 @@ int mca_coll_gpuring_modex_publish(void)
     record.rails = mca_coll_gpuring_rails_here();
     record.yields = yields();
     describe_node(&record);
+    mca_coll_gpuring_node_records_write(&record, record_size(OPAL_PROC_MY_NAME.vpid));
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &record,
                     record_size(OPAL_PROC_MY_NAME.vpid));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
@@ -156,13 +159,35 @@ static bool is_good(const struct modex_record *record, opal_vpid_t vpid)
            mca_coll_gpuring_params_good(&record->params, &record->bad);
 }
 
-/* Ask for a process's record; &absent when it has none. */
-static struct modex_record *fetch(const opal_process_name_t *name)
+/* Of the node's file, whose descriptor is -1 where there is none. */
+#define NOT_OPENED (-2)
+
+/* A process's record in the node's file; NULL: it is not there, or that of a process that ended. */
+static struct modex_record *fetch_here(int *file, const opal_process_name_t *name)
 {
-    struct modex_record *record = NULL;
+    struct modex_record *record;
+
+    *file = NOT_OPENED == *file ? mca_coll_gpuring_node_records_open() : *file;
+    record = *file < 0 ? NULL : malloc(record_size(name->vpid));
+    if (NULL != record &&
+        mca_coll_gpuring_node_records_read(*file, name->vpid, record, record_size(name->vpid)) &&
+        is_good(record, name->vpid) && 0 == kill((pid_t) record->probe.pid, 0)) {
+        return record;
+    }
+    free(record);
+    return NULL;
+}
+
+/* Ask for a process's record; &absent when it has none. */
+static struct modex_record *fetch(int *file, const opal_process_name_t *name)
+{
+    struct modex_record *record = fetch_here(file, name);
     size_t size = 0;
     int rc;
 
+    if (NULL != record) {
+        return record;
+    }
     OPAL_MODEX_RECV(rc, mca_coll_gpuring_registered, name, (void **) &record, &size);
     if (OPAL_SUCCESS == rc && NULL != record && record_size(name->vpid) == size &&
         is_good(record, name->vpid)) {
@@ -192,7 +217,7 @@ static bool make_room(size_t wanted)
 }
 
 /* The record of a process of this job; asked for once, without the lock. NULL: no memory. */
-static struct modex_record *record_of(const opal_process_name_t *name)
+static struct modex_record *record_of(int *file, const opal_process_name_t *name)
 {
     pthread_mutex_t *lock = &gr_process.lock;
     size_t vpid = name->vpid;
@@ -206,7 +231,7 @@ static struct modex_record *record_of(const opal_process_name_t *name)
     if (NULL != record) {
         return record;
     }
-    fetched = fetch(name);
+    fetched = fetch(file, name);
     pthread_mutex_lock(lock);
     if (make_room(vpid + 1)) {
         if (NULL == known.records[vpid]) {
@@ -370,6 +395,23 @@ static int find_order(mca_coll_gpuring_module_t *module, int p, struct modex_rec
     return rc;
 }
 
+/* The records of all ranks. False: no memory. */
+static bool get_records(struct ompi_communicator_t *comm, struct modex_record **records)
+{
+    int file = NOT_OPENED, p = ompi_comm_size(comm), r;
+
+    for (r = 0; r < p; r++) {
+        records[r] = record_of(&file, &ompi_comm_peer_lookup(comm, r)->super.proc_name);
+        if (NULL == records[r]) {
+            break;
+        }
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return r == p;
+}
+
 /*
  * Find all records; *refused is why the communicator is not taken, or -1. OMPI error code.
  */
@@ -391,11 +433,10 @@ static int gather_records(struct ompi_communicator_t *comm, struct modex_record 
             return OMPI_SUCCESS;
         }
     }
+    if (!get_records(comm, records)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
     for (r = 0; r < p; r++) {
-        records[r] = record_of(&ompi_comm_peer_lookup(comm, r)->super.proc_name);
-        if (NULL == records[r]) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
         off = off < 0 && !takes_part(records[r]) ? r : off;
         module->comm.gpu = module->comm.gpu || records[r]->gpu;
         module->comm.oversubscribed = module->comm.oversubscribed || records[r]->yields;
@@ -451,7 +492,7 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
 {
     opal_process_name_t first = ompi_proc_local()->super.proc_name;
     struct modex_record *record;
-    int r, distance = GR_CPU_CACHE;
+    int file = NOT_OPENED, r, distance = GR_CPU_CACHE;
 
     memset(&module->comm.machine, 0, sizeof(module->comm.machine));
     memset(&module->comm.fixed, 0, sizeof(module->comm.fixed));
@@ -459,7 +500,10 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
         return OMPI_SUCCESS;
     }
     first.vpid = 0;
-    record = record_of(&first);
+    record = record_of(&file, &first);
+    if (file >= 0) {
+        close(file);
+    }
     if (NULL == record) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

@@ -253,7 +253,7 @@ static void a_chain_crosses_the_network_once_for_each_node(void **state)
  */
 static void mailboxes_of_all_ranks_take_longer_to_read(void **state)
 {
-    double two, many;
+    double two, some, many;
     int coll;
 
     (void) state;
@@ -262,6 +262,9 @@ static void mailboxes_of_all_ranks_take_longer_to_read(void **state)
 
         set_bytes(&q, 64);
         two = gr_cost_mailbox(&gr_costs_host, &q);
+        q.p = 9;
+        some = gr_cost_mailbox(&gr_costs_host, &q);
+        assert_true(GR_COLL_BCAST == coll ? some == two : some > 3 * two && some < 10 * two);
         q.p = 32;
         set_bytes(&q, GR_COLL_ALLGATHER == coll ? 64 * 16 : 64);
         many = gr_cost_mailbox(&gr_costs_host, &q);

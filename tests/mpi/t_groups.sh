@@ -21,12 +21,20 @@ done < <(rows_of_depth '^16 ' <<<'10 2 2 5
 80 3 8 10')
 
 forms_taken() { good_through_gpuring && seen '^count coll_gpuring_algorithm_mailbox [1-9]'; }
-for np in $(depth 12 '12 33'); do
+for np in $(depth 12 '12 20'); do
     grun "$np" -- barrier "$work/flags" 1
     tap_check "barrier, $np ranks" forms_taken
 done
 grun 12 --mca coll_gpuring_mailbox_bytes 0 -- groups 1
 tap_check "12 ranks, no mailboxes" good_through_gpuring
+# a directory in the place of the file that ranks of a node leave their records in
+cat >"$work/no_file" <<'END'
+#!/bin/sh
+[ -z "$OMPI_FILE_LOCATION" ] || mkdir -p "$(dirname "$OMPI_FILE_LOCATION")/gpuring.records"
+exec "$@"
+END
+chmod +x "$work/no_file"
+WRAPPER=$work/no_file test_program "12 ranks, without the file of records" 12 -- groups 1
 only_in_all
 test_program "12 ranks, a progress thread" 12 --mca coll_gpuring_progress_thread 1 -- groups 2
 test_program "12 ranks, mailboxes of 64 bytes" 12 --mca coll_gpuring_mailbox_bytes 64 -- groups 2
@@ -41,5 +49,17 @@ tap_check "    and the leader of another group waits for the first" wait_for 60 
 kill -CONT "$(sed -n 's/^# rank 1 pid \([0-9]*\)$/\1/p' "$out")"
 gwait
 tap_check "    and the barrier ends when it comes" good_through_gpuring
+
+stock_segments_to_work
+named() { seen 'gpuring: rank 0 of .* waits.* allreduce.* mailbox, level 0, step 1 \(take\), waits for rank 1'; }
+gstart 12 --mca coll_gpuring_timeout 5 -- stall stop allreduce 3 nonblocking
+tap_check "nonblocking, a rank that does not come is named" wait_for 120 named
+kill -CONT "$(sed -n 's/^# rank 1 pid \([0-9]*\)$/\1/p' "$out")"
+gwait
+tap_check "    and all finish right when it comes" good_through_gpuring
+gstart 12 --enable-recovery --mca coll_gpuring_timeout 5 -- stall kill allreduce
+tap_check "a killed rank is named" wait_for 120 named
+kill_all "$job"
+job=
 
 tap_done
