@@ -39,7 +39,8 @@ def find(opts, build, bench_rows):
     for name in algorithms(build, opts.collectives):
         used = is_used(opts, build, config(opts, name, None), bench_rows)
         if used is True:
-            found += [config(opts, name, copy) for copy in ([None] if name == "mailbox" else COPIES)]
+            one = name == "mailbox" or opts.hosts
+            found += [config(opts, name, copy) for copy in ([None] if one else COPIES)]
         elif used is False:
             unused.append(name)
         else:

@@ -45,7 +45,7 @@ def model():
 def find_build(builddir):
     path = subprocess.run(["sh", "-c", '. "$1/env.sh" && printf %s "$PATH"', "sh", builddir], check=True,
                           stdout=subprocess.PIPE, universal_newlines=True).stdout
-    env = {**os.environ, "PATH": path}
+    env = {**os.environ, "PATH": path, "HOSTS_RELAY": os.path.join(builddir, "gpuring_relay")}
     if os.geteuid() == 0:  # as tools/build.sh: containers run as root
         for who in ("OMPI", "PRTE"):
             env[who + "_ALLOW_RUN_AS_ROOT"] = env[who + "_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"

@@ -76,6 +76,18 @@ def limit(text):
     return float(text)
 
 
+def layout(text):
+    if not re.fullmatch(r"[1-9]\d?x[1-9]\d?", text):
+        raise ValueError
+    return text
+
+
+def rate(text):
+    if not re.fullmatch(r"[1-9]\d*[mg]bit", text):
+        raise ValueError
+    return text
+
+
 def words(text):
     """A quoted list of mpirun options."""
     found = shlex.split(text)
@@ -125,6 +137,11 @@ def make_parser(name):
     add("--form", metavar="FORM", type=among(FORMS), default="blocking", help=" ".join(FORMS))
     add("-d", dest="device", metavar="KIND", type=among(DEVICES), default="host",
         help=" ".join(DEVICES) + ": where buffers live; stock needs an Open MPI with CUDA support for the last two")
+    add("--hosts", metavar="LAYOUT", type=checked(layout, "QxP, hosts x ranks, as 4x2"),
+        help="between Q hosts of P ranks, which are namespaces of this machine (tests/hosts/hosts.sh): needs root")
+    add("--rate", metavar="RATE", type=checked(rate, "a rate of a host, as 200mbit or 1gbit"),
+        help="of each host's interface, with --hosts; no limit")
+    add("--delay", metavar="MS", type=whole(1), help="milliseconds that each packet takes longer, with --hosts")
     if name == "compare":
         add_stock_options(add)
     add("--gpuring-arg", metavar="'OPTIONS'", action="append", default=[], type=checked(words, "mpirun options"),
@@ -189,8 +206,15 @@ def parse(name, argv):
         refuse("--form", opts.form, "blocking, with --osu")
     if opts.osu and opts.peers:
         refuse("--peer", opts.peers[0].name, "not with --osu")
+    if opts.hosts and opts.peers:
+        refuse("--peer", opts.peers[0].name, "not with --hosts")
     if opts.seed is None:
         opts.seed = int(time.time())
+    if not opts.hosts and (opts.rate or opts.delay):
+        refuse("--rate" if opts.rate else "--delay", opts.rate or opts.delay, "only with --hosts")
+    if opts.hosts:
+        hosts, ranks = opts.hosts.split("x")
+        opts.ranks = int(hosts) * int(ranks)
     opts.gpuring_arg = [word for group in opts.gpuring_arg for word in group]
     opts.builddir = os.path.abspath(opts.builddir)
     check_files(opts)

@@ -24,7 +24,9 @@ def find_python():
 def write(python, path, data, cells, limit):
     """Returns None, or what went wrong in one line."""
     drawn = {name: [(c.bytes, c.ratio, c.same) for c in rows if c.ratio] for name, rows in cells.items()}
-    title = f"{data.meta.get('mpi', '')}, {data.meta.get('machine', '')}\n{data.ranks()} ranks, " \
+    where = "{hosts} hosts x ranks, {rate}, delay {delay}".format(**data.meta) if "hosts" in data.meta \
+        else f"{data.ranks()} ranks"
+    title = f"{data.meta.get('mpi', '')}, {data.meta.get('machine', '')}\n{where}, " \
             f"{data.meta.get('form', 'blocking')}, {len(data.rounds)} rounds"
     what = {"path": path, "limit": limit, "title": title, "regret": data.against_choices(),
             "panels": [p for p in drawn.items() if p[1]]}

@@ -24,6 +24,8 @@ def describe(opts, build, configs, left_out):
         "ranks": str(opts.ranks), "against": "choices" if opts.choices else "stock",
         "cores": str(len(build.cores)), "seed": str(opts.seed),
     }
+    if opts.hosts:
+        meta.update(hosts=opts.hosts, rate=opts.rate or "unlimited", delay=f"{opts.delay or 0} ms")
     for config in configs + [stock.gpuring(opts)]:
         meta["config " + config.name] = " ".join(config.launch or stock.command(opts, build, config, [])[1:])
     for i, line in enumerate(left_out):
@@ -113,6 +115,8 @@ def run_floor(opts, build):
     """Rows (measure, bytes, us, "") of gpuring_floor, and the reason why there are none."""
     if opts.device != "host":
         return [], "no floor: it is that of host memory"
+    if opts.hosts:
+        return [], "no floor: it is that of one node"
     if len(build.cores) < opts.ranks:
         return [], f"no floor: it holds for no more ranks than cores, here {len(build.cores)}"
     if not os.access(build.floor, os.X_OK):

@@ -2,10 +2,13 @@
 """The configurations to compare with: of stock Open MPI every pml with every set of collectives that really runs here, and
 other MPIs, the peers."""
 import collections
+import os
 import re
 import subprocess
 
 from . import machine
+
+HOSTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../tests/hosts/hosts.sh")
 
 # name; coll: the component that must be active; args: mpirun options; launch: of a peer, in the place of mpirun and its
 # options, all words up to and including the program
@@ -35,8 +38,20 @@ def command(opts, build, config, program):
     """mpirun's command line; the same for all sides but for the configuration's options."""
     if config.launch:
         return config.launch + program[1:]
+    if opts.hosts:
+        return between_hosts(opts, build, config.args, program)
     sharing = ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"] if opts.ranks > len(build.cores) else []
     return [build.mpirun, "-np", str(opts.ranks)] + sharing + config.args + program
+
+
+def between_hosts(opts, build, args, program):
+    """The same among namespaces of this machine. Rank r runs on core r modulo their number: the kernel would place ranks
+    of several hosts on the same cores differently in each job."""
+    network = [f"--rate={opts.rate}"] if opts.rate else []
+    network += [f"--delay={opts.delay}"] if opts.delay else []
+    pin = ["bash", "-c", 'exec taskset -c $((OMPI_COMM_WORLD_RANK % $(nproc))) "$@"', "-"]
+    return [HOSTS, "run", opts.hosts, *network, build.mpirun, "--oversubscribe", "--mca", "mpi_yield_when_idle", "1",
+            "-np", str(opts.ranks), *args, *pin, *program]
 
 
 def installed(build):

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Several hosts on this machine, and a command among them. Needs root.
 #
-#     hosts.sh run LAYOUT [--rails=N] [--rate=[HOST:]RATE]... COMMAND...
+#     hosts.sh run LAYOUT [--rails=N] [--rate=[HOST:]RATE]... [--delay=MS] COMMAND...
 #         LAYOUT: ranks per host, 2x3 (hosts x ranks) or 3+1 (host by host). N: interfaces of a host (1). RATE, of all
 #         hosts or of one: what it sends and receives per second at most on each, in tc's words (200mbit), but for
-#         $HOSTS_BURST (64kb) that it may send at once after a rest. COMMAND is run where mpirun starts ranks on the
-#         hosts: h0 h1 ... in $HOSTS, their ranks altogether in $HOSTS_NP. Its exit status is that of this script.
+#         $HOSTS_BURST (64kb) that it may send at once after a rest. MS: milliseconds that a packet takes longer; then
+#         hosts have one interface, and RATE, one for all, is in mbit or gbit and knows no burst. COMMAND is run where
+#         mpirun starts ranks on the hosts: h0 h1 ... in $HOSTS, their ranks altogether in $HOSTS_NP. Its exit status is
+#         that of this script.
 #     hosts.sh possible                says why not, where it is not
 # and within COMMAND, $HOSTS_SH being this script:
 #     hosts.sh on HOST COMMAND...
@@ -81,8 +83,8 @@ host() {
     done
 }
 
-add_host() { # NAME NUMBER
-    local pid unshared r
+start_host() { # NAME
+    local pid unshared
     unshare --net --uts --ipc --pid --mount --mount-proc --fork --kill-child bash "$self" host "$1" &
     unshared=$!
     until pid=$(cat "/proc/$unshared/task/$unshared/children") && [ -n "$pid" ] &&
@@ -92,9 +94,37 @@ add_host() { # NAME NUMBER
     done
     mkdir "$state/$1"
     echo "${pid% }" >"$state/$1/pid"
+}
+
+# A bridge for each rail, and a veth pair for each host.
+join_by_bridges() { # HOST...
+    local r name
     for ((r = 0; r < HOSTS_RAILS; r++)); do
-        ip link add name "veth$r-$1" type veth peer name eth$r netns "${pid% }"
-        ip link set "veth$r-$1" master gr$r up
+        ip link add name gr$r type bridge
+        for name; do
+            ip link add name "veth$r-$name" type veth peer name eth$r netns "$(pid_of "$name")"
+            ip link set "veth$r-$name" master gr$r up
+        done
+    done
+}
+
+# A switch in user space that delays all packets, tests/hosts/gpuring_relay.c: where it was built, in $HOSTS_RELAY or build/.
+join_by_relay() { # DELAY RATE HOST...
+    local relay=${HOSTS_RELAY:-$(dirname "$self")/../../build/gpuring_relay} mbit='' pids='' name word
+    case $2 in *gbit) mbit=--mbit=${2%gbit}000 ;; *mbit) mbit=--mbit=${2%mbit} ;; esac
+    for name in "${@:3}"; do pids="$pids $(pid_of "$name")"; done
+    mkfifo "$state/relay"
+    # shellcheck disable=SC2086
+    "$relay" --delay="$1"000 $mbit $pids >"$state/relay" &
+    read -r word <"$state/relay" || :
+    [ "$word" = ready ] || fail "no relay ($relay)"
+    for name in "${@:3}"; do (on "$name" ip link set eth0 mtu 9000); done # it copies each packet
+    ip link set gr0 mtu 9000
+}
+
+add_addresses() { # HOST NUMBER
+    local r
+    for ((r = 0; r < HOSTS_RAILS; r++)); do
         (on "$1" sh -c "ip link set lo up && ip address add 10.$((77 + r)).0.$(($2 + 1))/24 dev eth$r && ip link set eth$r up")
     done
     echo "10.77.0.$(($2 + 1)) $1" >>"$state/etc_hosts"
@@ -119,26 +149,37 @@ open_mpi() {
     export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 }
 
-inside() { # RAILS RATES RANKS COMMAND...: the run's first process
-    local rates=$2 ranks=$3 n=0 k rate name
+inside() { # RAILS RATES DELAY RANKS COMMAND...: the run's first process
+    local rates=$2 delay=$3 ranks=$4 n=0 k rate name
     export HOSTS_RAILS=$1
-    shift 3
+    shift 4
     mount -t tmpfs none /dev/shm
     mkdir "$state"
     hostname front
     printf '127.0.0.1 localhost\n10.77.0.254 front\n' >"$state/etc_hosts"
     ip link set lo up
-    for ((k = 0; k < HOSTS_RAILS; k++)); do
-        ip link add name gr$k type bridge
-        ip address add 10.$((77 + k)).0.254/24 dev gr$k
-        ip link set gr$k up
-    done
     HOSTS='' HOSTS_NP=0
     for k in $ranks; do
         name=h$n
-        add_host $name $n
+        start_host $name
         echo "$name slots=$k" >>"$state/hostfile"
         HOSTS="$HOSTS${HOSTS:+ }$name" HOSTS_NP=$((HOSTS_NP + k)) n=$((n + 1))
+    done
+    # shellcheck disable=SC2086
+    if [ -n "$delay" ]; then
+        join_by_relay "$delay" "${rates##* }" $HOSTS
+        rates=''
+    else
+        join_by_bridges $HOSTS
+    fi
+    for ((k = 0; k < HOSTS_RAILS; k++)); do
+        ip address add 10.$((77 + k)).0.254/24 dev gr$k
+        ip link set gr$k up
+    done
+    n=0
+    for name in $HOSTS; do
+        add_addresses "$name" $n
+        n=$((n + 1))
     done
     mount --bind "$state/etc_hosts" /etc/hosts
     for name in $HOSTS; do
@@ -196,29 +237,31 @@ ungroup() {
 }
 
 run() {
-    local layout=$1 rails=1 rates='' ranks why child
+    local layout=$1 rails=1 rates='' delay='' ranks why child
     shift
-    while [[ ${1-} == --ra*=* ]]; do
+    while [[ ${1-} == --*=* ]]; do
         case $1 in
+            --delay=[1-9] | --delay=[1-9][0-9]) delay=${1#*=} ;;
             --rate=*) rates="$rates ${1#*=}" ;;
             --rails=[1-9]) rails=${1#*=} ;;
-            *) fail "$1: there are --rate=RATE and --rails=1..9" ;;
+            *) fail "$1: there are --rate=RATE, --rails=1..9 and --delay=1..99" ;;
         esac
         shift
     done
     [ $# -gt 0 ] || fail "no command"
+    [ -z "$delay" ] || { [ "$rails" = 1 ] && [[ $rates != *:* ]]; } || fail "with --delay hosts have one rail and one rate"
     ranks=$(ranks_of "$layout")
     why=$(possible) || fail "$why"
     ungroup
     # Who kills this process kills the run's first one with it
-    setpriv --pdeathsig KILL unshare "${namespaces[@]}" bash "$self" inside "$rails" "$rates" "$ranks" "$@" <&0 &
+    setpriv --pdeathsig KILL unshare "${namespaces[@]}" bash "$self" inside "$rails" "$rates" "$delay" "$ranks" "$@" <&0 &
     child=$!
     trap 'kill -KILL $child; exit 143' TERM HUP
     trap 'kill -KILL $child; exit 130' INT
     wait $child
 }
 
-usage() { sed -n '3,16s/^# \{0,1\}//p' "$self"; }
+usage() { sed -n '3,18s/^# \{0,1\}//p' "$self"; }
 
 case ${1-} in
     run) [ $# -ge 3 ] || fail "run LAYOUT COMMAND..."; "$@" ;;

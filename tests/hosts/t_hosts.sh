@@ -83,6 +83,23 @@ among 2x1 '$HOSTS_SH limit h0 16mbit; '"$send"
 tap_check "one that sends, limited later: the same" took 0.9
 HOSTS_BURST=4kb among 2x1 --rate=16mbit '$HOSTS_SH on h1 tc qdisc show dev eth0'
 tap_check "what is sent at once after a rest is as asked for" seen ' tbf .*rate 16Mbit burst 4Kb '
+
+# a user-space switch in the place of the bridge, where the kernel lets there be its interfaces
+export HOSTS_RELAY=${BENCH%/*}/gpuring_relay
+if [ -c /dev/net/tun ]; then
+    among 2x1 --delay=60 "$send"
+    tap_check "each way takes 60 ms longer: acknowledged in 120 ms at least" took 0.12
+    among 2x1 --delay=1 --rate=16mbit "$send"
+    tap_check "delayed, 2 MB at 16 Mbit/s take a second at least" took 0.9
+    among 2x2 --delay=1 "$stock_mpirun -np \$HOSTS_NP sh -c 'echo \$(hostname) \$OMPI_COMM_WORLD_RANK'"
+    tap_check "delayed, they are hosts as others" says 'h0 0' 'h0 1' 'h1 2' 'h1 3'
+else
+    tap_skip "delay" "there is no /dev/net/tun"
+fi
+HOSTS_RELAY=/nonexistent among 2x1 --delay=1 true
+tap_check "without that switch there is no run" [ $rc = 2 ]
+among 2x1 --delay=1 --rate=h1:16mbit true
+tap_check "delayed hosts have one rate" [ $rc = 2 ]
 knock='timeout 2 $HOSTS_SH on h1 bash -c ": </dev/tcp/h0/9" 2>&1 | grep -q refused'
 among 2x1 "until $knock; do :; done; \$HOSTS_SH link h0 down; $knock || echo cut; \$HOSTS_SH link h0 up
     until $knock; do :; done; echo there"

@@ -352,6 +352,21 @@ if [ "$(nproc)" -lt 2 ]; then
 else
     ok "gpuring_floor" floor_run
 fi
+
+# Between hosts: each forced choice once, gpuring twice, and the head says where.
+hosts_run() {
+    compare=$srcdir/benchmarks/regret run 0 --builddir="$builddir" --csv="$work/far" --quick --hosts=2x1 --rate=100mbit \
+        --delay=2 -m 64:64 -i 3 -x 1 bcast && one out '^# hosts: 2x1$' && one out '^# delay: 2 ms$' &&
+        [ "$(grep -c '^[12],gpuring,[ab],bcast,64,[0-9.]*,[a-z]*$' "$work/far")" -eq 4 ] &&
+        [ "$(awk -F, '/,chain,/ && $6 >= 500' "$work/far" | wc -l)" -eq 2 ] && one out '^regret: median'
+}
+if ! in_all; then
+    :
+elif why=$("$srcdir/tests/hosts/hosts.sh" possible) && [ -c /dev/net/tun ]; then
+    ok "a real run between hosts" hosts_run
+else
+    tap_skip "a real run between hosts" "${why:-no /dev/net/tun}"
+fi
 if python3 -c 'import matplotlib' 2>"$work/err" || /usr/bin/python3 -c 'import matplotlib' 2>"$work/err"; then
     ok "the plot of it" draws
 else
@@ -377,6 +392,10 @@ ok "refuses a number of ranks" refuses "-n: '1'.*at least 2" -n 1
 ok "refuses sizes" refuses "-m: '8:4'.*MIN:MAX" -m 8:4
 ok "refuses few rounds" refuses "--rounds: '6'.*at least 7" --rounds=6
 ok "refuses one round" refuses "--rounds.*'1'.*at least 2" --quick --rounds=1
+ok "refuses hosts" refuses "--hosts: '4'.*4x2" --hosts=4
+ok "refuses a rate" refuses "--rate: 'fast'.*200mbit" --hosts=2x1 --rate=fast
+ok "refuses a rate without hosts" refuses "--rate: '1gbit'.*--hosts" --rate=1gbit
+ok "refuses a delay without hosts" refuses "--delay: '5'.*--hosts" --delay=5
 ok "refuses a step" refuses "--step: '3'.*2 4" --step=3
 ok "refuses a form" refuses "--form: 'lazy'.*persistent" --form=lazy
 ok "refuses OSU's other forms" refuses "--form: 'persistent'.*blocking" --form=persistent --osu="$work/osu"
