@@ -105,6 +105,7 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
         return GR_ERR_NOMEM;
     }
     a->use = use;
+    op->chosen_in_turn = true;
     op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
     op->setup_number[true] = gr_setup_number(op->queue);
     op->setup_number[false] = gr_setup_number(op->queue);

@@ -9,6 +9,7 @@
 #include "engine/collectives.h"
 #include "engine/comm_queues.h"
 #include "engine/log.h"
+#include "engine/network_probe.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/pick.h"
@@ -24,6 +25,7 @@
 #include "sched/protocol.h"
 #include "sched/sched.h"
 #include "tune/machine.h"
+#include "tune/network.h"
 #include "tune/select.h"
 
 #include <stdatomic.h>
@@ -39,20 +41,39 @@ static enum gr_path path_of(const struct gr_comm *comm, const struct gr_op *op)
     return NULL == op->queue || NULL == op->queue->gpu ? GR_PATH_PCIE : op->queue->gpu->path;
 }
 
-/* The links between nodes; nodes 0: all ranks are on one node. */
-static struct gr_internode internode_of(const struct gr_comm *comm)
+/*
+ * The links between nodes, by what parameters say, and else by the classes of what was measured;
+ * nodes 0: all ranks are on one node.
+ */
+static struct gr_internode internode_of(const struct gr_comm *comm,
+                                        const struct gr_network *measured)
 {
+    int64_t latency = comm->params.value[GR_PARAM_NODES_LATENCY],
+            mbit = comm->params.value[GR_PARAM_NODES_MBIT];
+    struct gr_network class;
+
     if (NULL == comm->remote) {
         return (struct gr_internode) {.nodes = 0};
     }
+    class = gr_network_class(measured, gr_comm_network_use(comm));
     return (struct gr_internode) {
         .nodes = comm->nodes,
         .ranks = comm->node_ranks,
-        .step = (double) comm->params.value[GR_PARAM_NODES_LATENCY],
-        .byte = 8.0 / (double) comm->params.value[GR_PARAM_NODES_MBIT],
+        .step = 0 != latency ? (double) latency : (double) class.latency,
+        .message = 0 != latency ? 0 : (double) class.message,
+        .byte = 8.0 / (0 != mbit ? (double) mbit : (double) class.mbit),
         .rails = comm->rails,
         .oversubscribed = comm->oversubscribed,
     };
+}
+
+/* What calls go by that must not depend on whether a rank knows already what was measured. */
+static const struct gr_network unmeasured;
+
+/* What the op's order of calls knows; inits of persistent requests are in that of blocking calls. */
+static const struct gr_network *network_of(const struct gr_comm *comm, const struct gr_op *op)
+{
+    return &comm->network[op->persistent ? GR_ORDER_BLOCKING : op->queue->order].network;
 }
 
 /* Rank 0 reports, once in each process, that the path does not allow the protocol LL128. */
@@ -85,7 +106,7 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
         .post_bytes = 1,
         .protocol = (int) value[GR_PARAM_PROTOCOL],
         .threads = GR_LINE_UNITS,
-        .internode = internode_of(comm),
+        .internode = internode_of(comm, network_of(comm, op)),
     };
 
     if (GR_PATH_NET != op->path) { /* a network would not know where a message in lines ends */
@@ -111,7 +132,8 @@ static struct gr_choice select_on_hosts(const struct gr_comm *comm, const struct
 }
 
 static struct gr_select_args question_on_hosts(const struct gr_comm *comm,
-                                               const struct gr_data *data, int forced, bool fetches)
+                                               const struct gr_data *data, int forced, bool fetches,
+                                               const struct gr_network *network)
 {
     /* All queues have the same numbers of channels and slots; this one is always there. */
     const struct gr_team *team = comm->queues[GR_ORDER_BLOCKING]->team;
@@ -130,7 +152,7 @@ static struct gr_select_args question_on_hosts(const struct gr_comm *comm,
         .mailbox_bytes =
             NULL != comm->remote ? 0 : (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES],
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
-        .internode = internode_of(comm),
+        .internode = internode_of(comm, network),
     };
 }
 
@@ -149,7 +171,7 @@ struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm)
     struct gr_data data = {.spec.coll = GR_COLL_ALLREDUCE,
                            .bytes = sizeof(struct gr_combined_records),
                            .post_bytes = sizeof(struct gr_combined_records)};
-    struct gr_select_args q = question_on_hosts(comm, &data, -1, false);
+    struct gr_select_args q = question_on_hosts(comm, &data, -1, false, &unmeasured);
 
     return select_way(comm, &q);
 }
@@ -208,7 +230,8 @@ static int forced_way(const struct gr_comm *comm, const struct gr_op *op)
     return (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.spec.coll];
 }
 
-static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_op *op)
+static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_op *op,
+                                   enum gr_chosen_when when)
 {
     const struct gr_data *data = &op->data;
     struct gr_chosen now = {data->bytes, data->post_bytes, op->path, op->agreed.fetches,
@@ -219,7 +242,8 @@ static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_o
         now.choice = select_on_devices(comm, op, forced_way(comm, op));
         return now;
     }
-    q = question_on_hosts(comm, data, forced_way(comm, op), op->agreed.fetches);
+    q = question_on_hosts(comm, data, forced_way(comm, op), op->agreed.fetches,
+                          GR_CHOSEN_TO_ASK == when ? &unmeasured : network_of(comm, op));
     now.choice = select_way(comm, &q);
     now.bounded = mca_coll_gpuring_setup_always(comm, &now.choice, data->bytes);
     return now;
@@ -228,24 +252,25 @@ static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_o
 static enum gr_chosen_when chosen_when(const struct gr_op *op)
 {
     if (!gr_op_has_agreement(op)) {
-        return GR_CHOSEN_AT_CALL;
+        return op->chosen_in_turn ? GR_CHOSEN_IN_TURN : GR_CHOSEN_AT_CALL;
     }
     return op->agreed.kernels ? GR_CHOSEN_AGREED_KERNELS : GR_CHOSEN_AGREED_HOST;
 }
 
 /* The init of a persistent request has no queue yet, so no last choice. */
-static struct gr_chosen select_as_last(struct gr_comm *comm, const struct gr_op *op)
+static struct gr_chosen select_as_last(struct gr_comm *comm, const struct gr_op *op,
+                                       enum gr_chosen_when when)
 {
     const struct gr_data *data = &op->data;
     struct gr_chosen *last;
 
     if (op->persistent) {
-        return select_now(comm, op);
+        return select_now(comm, op, when);
     }
-    last = &op->queue->last[chosen_when(op)][data->spec.coll];
+    last = &op->queue->last[when][data->spec.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
         last->path != op->path || last->fetches != op->agreed.fetches) {
-        *last = select_now(comm, op);
+        *last = select_now(comm, op, when);
     }
     return *last;
 }
@@ -272,12 +297,14 @@ static void tell_bound(const struct gr_comm *comm, const struct gr_op *op)
 }
 
 /*
- * A nonblocking call that has waited for an agreement is never left to the saved collective: each
- * rank would do that at a different point of its sequence of calls.
+ * A nonblocking call that has waited for an agreement, or may have waited for what is measured of
+ * the network, is never left to the saved collective: each rank would do that at a different point
+ * of its sequence of calls.
  */
 static bool may_leave(const struct gr_op *op)
 {
-    return !op->nonblocking || op->persistent || !gr_op_has_agreement(op);
+    return !op->nonblocking || op->persistent ||
+           (!gr_op_has_agreement(op) && !op->comm->measures_network);
 }
 
 /*
@@ -289,8 +316,8 @@ static bool choose_compact(const struct gr_comm *comm, struct gr_op *op,
                            const struct gr_costs *fixed, double limit)
 {
     const struct gr_channel_set *small = &comm->queues[GR_ORDER_BLOCKING]->team->small;
-    struct gr_select_args q =
-        question_on_hosts(comm, &op->data, op->choice.way, op->agreed.fetches);
+    struct gr_select_args q = question_on_hosts(comm, &op->data, op->choice.way, op->agreed.fetches,
+                                                network_of(comm, op));
     struct gr_choice choice = op->choice;
 
     choice.small = 1;
@@ -316,7 +343,8 @@ static bool choose_compact(const struct gr_comm *comm, struct gr_op *op,
  */
 static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
 {
-    struct gr_select_args q = question_on_hosts(comm, &op->data, -1, op->agreed.fetches);
+    struct gr_select_args q =
+        question_on_hosts(comm, &op->data, -1, op->agreed.fetches, network_of(comm, op));
     struct gr_costs fixed = gr_machine_costs(&comm->fixed, &gr_costs_host, &q);
     double limit = MOST_SLOWER * gr_select(&fixed, &q).us, us;
 
@@ -341,7 +369,7 @@ static int choose(struct gr_comm *comm, struct gr_op *op)
     int rc;
 
     op->path = op->agreed.kernels ? path_of(comm, op) : GR_PATH_NONE;
-    chosen = select_as_last(comm, op);
+    chosen = select_as_last(comm, op, chosen_when(op));
     op->choice = chosen.choice;
     if (!chosen.bounded && !mca_coll_gpuring_setup_allowed(comm, op, &op->choice)) {
         rc = choose_bounded(comm, op);
@@ -376,15 +404,20 @@ static int reason_to_leave(const struct gr_comm *comm, const struct gr_op *op)
     return !gr_calls[op->id].reduces && op->data.bytes > most ? GR_FALLBACK_LARGE : -1;
 }
 
-int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op)
+bool mca_coll_gpuring_op_left(const struct gr_comm *comm, struct gr_op *op)
 {
     int reason = reason_to_leave(comm, op);
 
     if (reason >= 0) {
         op->fallback = (enum gr_fallback_reason) reason;
-        return GR_ERR_FALLBACK;
+        return true;
     }
-    return choose(comm, op);
+    return false;
+}
+
+int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op)
+{
+    return mca_coll_gpuring_op_left(comm, op) ? GR_ERR_FALLBACK : choose(comm, op);
 }
 
 int mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op)
@@ -401,7 +434,8 @@ bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
         return true;
     }
     op->path = GR_PATH_NONE;
-    return select_as_last(comm, op).choice.us >= (double) times * comm->agreement_choice.us;
+    return select_as_last(comm, op, GR_CHOSEN_TO_ASK).choice.us >=
+           (double) times * comm->agreement_choice.us;
 }
 
 void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op)

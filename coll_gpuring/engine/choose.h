@@ -20,6 +20,8 @@ struct gr_op;
  */
 enum gr_chosen_when {
     GR_CHOSEN_AT_CALL,
+    GR_CHOSEN_TO_ASK,         /* at the call: whether it is worth an agreement */
+    GR_CHOSEN_IN_TURN,        /* after the network between nodes was measured */
     GR_CHOSEN_AGREED_HOST,    /* after an agreement: the host runs the call */
     GR_CHOSEN_AGREED_KERNELS, /* after an agreement: kernels do */
     GR_NCHOSEN
@@ -53,7 +55,16 @@ int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op);
 /* The links of kernels were refused: choose again, for the host. Returns as op_choose(). */
 int mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op);
 
-/* How call records are exchanged between nodes. */
+/*
+ * Whether op_choose() would return GR_ERR_FALLBACK, which needs no choice. op->fallback then is the
+ * reason.
+ */
+bool mca_coll_gpuring_op_left(const struct gr_comm *comm, struct gr_op *op);
+
+/*
+ * How call records are exchanged between nodes. Follows built-in constants and parameters: the
+ * records come before anything is measured.
+ */
 struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm);
 
 /*

@@ -6,6 +6,7 @@
 #include "engine/collectives.h"
 #include "engine/failure_messages.h"
 #include "engine/lock.h"
+#include "engine/network_probe.h"
 #include "engine/params.h"
 
 #include "topo/torus.h"
@@ -49,7 +50,11 @@ struct gr_comm {
     int node_ranks;          /* most ranks of a node; set where remote is */
     bool oversubscribed;     /* ranks share cores */
     int rails;               /* network devices that links lie on (net/rails.h); 1: UCX chooses */
+    bool measures_network;   /* each order's first call measures the network between its nodes */
     struct gr_choice agreement_choice; /* between nodes: how call records are exchanged */
+
+    /* between nodes: what was measured, which a call of the order sets once */
+    struct gr_order_network network[GR_NORDERS];
 
     /* failures (engine/failure.h) */
     atomic_int failed;  /* GR_ERR_... that all calls return; 0: none */
@@ -68,6 +73,12 @@ struct gr_comm {
 static inline const char *gr_comm_name(const struct gr_comm *comm)
 {
     return '\0' == comm->name[0] ? "a communicator without name" : comm->name;
+}
+
+/* What it makes of the network that was measured between its nodes. */
+static inline struct gr_network_use gr_comm_network_use(const struct gr_comm *comm)
+{
+    return (struct gr_network_use) {comm->rails, comm->oversubscribed};
 }
 
 /* init: no call yet. free: its queues, and what it owns. */

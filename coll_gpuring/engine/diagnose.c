@@ -4,6 +4,7 @@
 
 #include "engine/call_agreement.h"
 #include "engine/executor.h"
+#include "engine/network_probe.h"
 #include "engine/op.h"
 #include "engine/setup_diagnose.h"
 
@@ -15,6 +16,9 @@ void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
 
     text[0] = '\0';
     switch (op->phase) {
+    case GR_OP_NETWORK:
+        mca_coll_gpuring_network_explain(op->probe, text, size);
+        break;
     case GR_OP_RECORD_LINKS:
     case GR_OP_SETUP:
         mca_coll_gpuring_setup_explain(op->setup, text, size);

@@ -4,8 +4,11 @@
  * them.
  *
  *   QUEUED --> [RECORD_LINKS --> AGREEMENT --> CHOICE -->] [SETUP -->] START --> RUNNING --> DONE
- *                                                            ^           |         |         ^
- *                                             links refused: '-----------'         '-> LEAVING
+ *     |   ^                                                  ^           |         |         ^
+ *     '---'  [NETWORK]                        links refused: '-----------'         '-> LEAVING
+ *
+ * The first op of a communicator of several nodes measures the network between them, before it goes
+ * on. It and the ops that were submitted before it was done make their CHOICE in their turn.
  *
  * Where some rank may have buffers on a device, the agreement decides whether kernels or the host
  * run the op. Otherwise the choice was made at the call. If the links for kernels are refused, the
@@ -27,6 +30,7 @@
 #include "engine/failure.h"
 #include "engine/failure_messages.h"
 #include "engine/op_end.h"
+#include "engine/network_probe.h"
 #include "engine/op_queue.h"
 #include "engine/pick.h"
 #include "engine/runtime.h"
@@ -46,11 +50,11 @@ void mca_coll_gpuring_op_free(struct gr_op *op)
     mca_coll_gpuring_agreement_free(&op->agreement);
 }
 
-/* ---- before the queue, or in GR_OP_START after an agreement ---- */
+/* ---- before the queue, or in GR_OP_START after a choice in turn ---- */
 
 int mca_coll_gpuring_op_begin(struct gr_op *op)
 {
-    if (!gr_op_has_agreement(op)) {
+    if (!op->chosen_in_turn) {
         op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
     }
     /* Not before the links are there does replace_host offer to overlap steps with copies. */
@@ -88,19 +92,50 @@ static void begin_agreement(struct gr_op *op)
 
 /*
  * GR_OP_QUEUED, and the op is the first of its queue. Without a set-up of its own its links are
- * there or refused. Where they are refused it goes on in MPI calls only: what takes their place,
- * other links or Open MPI's messages, needs messages.
+ * there or refused, or it has not been chosen yet which. Where they are refused it goes on in MPI
+ * calls only: what takes their place, other links or Open MPI's messages, needs messages.
  */
 static bool take_turn(struct gr_op *op, bool here)
 {
-    if (NULL != op->setup) {
+    if (NULL != op->probe) {
+        op->phase = GR_OP_NETWORK;
+    } else if (NULL != op->setup) {
         op->phase = gr_op_has_agreement(op) ? GR_OP_RECORD_LINKS : GR_OP_SETUP;
-    } else if (gr_op_has_agreement(op) && (here || GR_LINKS_THERE == record_links(op))) {
-        begin_agreement(op);
-    } else if (!gr_op_has_agreement(op) && (here || GR_LINKS_THERE == op->exec->links(op))) {
+    } else if (gr_op_has_agreement(op)) {
+        if (here || GR_LINKS_THERE == record_links(op)) {
+            begin_agreement(op);
+        }
+    } else if (NULL == op->exec) {
+        op->phase = here ? GR_OP_CHOICE : GR_OP_QUEUED;
+    } else if (here || GR_LINKS_THERE == op->exec->links(op)) {
         op->phase = GR_OP_START;
     }
     return GR_OP_QUEUED != op->phase;
+}
+
+/* A set-up, or the probe, failed: messages may be in flight into it, so it is never freed. */
+static void fail_messages(struct gr_op *op, const char *what)
+{
+    mca_coll_gpuring_op_report_failure(op, what, "no memory, or Open MPI could not send a message");
+    mca_coll_gpuring_op_over(op, GR_ERR_FAILED);
+}
+
+/* GR_OP_NETWORK: then the op takes its turn once more. */
+static bool await_network(struct gr_op *op, bool here, uint64_t *moved)
+{
+    int rc = here ? mca_coll_gpuring_network_poll(op->probe, moved) : GR_AGAIN;
+
+    if (GR_AGAIN == rc) {
+        return false;
+    }
+    if (GR_DONE != rc) {
+        fail_messages(op, "measuring the network: ");
+        return true;
+    }
+    mca_coll_gpuring_network_end(op->probe);
+    op->probe = NULL;
+    op->phase = GR_OP_QUEUED;
+    return true;
 }
 
 /* GR_OP_RECORD_LINKS and GR_OP_SETUP: progress the op's set-ups. Returns whether all are over. */
@@ -112,13 +147,8 @@ static bool poll_setup(struct gr_op *op, bool here, uint64_t *moved)
         return false;
     }
     if (GR_DONE != rc) {
-        /*
-         * The set-up is never freed: messages may be in flight into it, and other ranks may already
-         * write to its slabs. The communicator cannot be used any more.
-         */
-        mca_coll_gpuring_op_report_failure(
-            op, "set-up: ", "no memory, or Open MPI could not send a message");
-        mca_coll_gpuring_op_over(op, GR_ERR_FAILED);
+        /* other ranks may already write to its slabs; the communicator cannot be used any more */
+        fail_messages(op, "set-up: ");
         return false;
     }
     mca_coll_gpuring_setup_end(op->setup);
@@ -188,7 +218,7 @@ static bool choose(struct gr_op *op)
 static bool await_links(struct gr_op *op, bool here, uint64_t *moved)
 {
     if (poll_setup(op, here, moved)) {
-        op->phase = GR_OP_START;
+        op->phase = NULL == op->exec ? GR_OP_CHOICE : GR_OP_START;
     }
     return GR_OP_SETUP != op->phase;
 }
@@ -231,7 +261,7 @@ static bool start(struct gr_op *op, bool here)
         return false;
     }
     mca_coll_gpuring_op_reselect(op->queue->comm, op);
-    if (gr_op_has_agreement(op)) {
+    if (op->chosen_in_turn) {
         rc = mca_coll_gpuring_op_begin(op);
     }
     if (0 == rc) {
@@ -264,6 +294,8 @@ static bool advance_phase(struct gr_op *op, bool here, uint64_t *moved)
     switch (op->phase) {
     case GR_OP_QUEUED:
         return take_turn(op, here);
+    case GR_OP_NETWORK:
+        return await_network(op, here, moved);
     case GR_OP_RECORD_LINKS:
         return await_record_links(op, here, moved);
     case GR_OP_AGREEMENT:

@@ -45,10 +45,11 @@ struct gr_setup;
 /* The phases of an op, in this order; op.c has what happens in each. */
 enum gr_op_phase {
     GR_OP_QUEUED,       /* other ops are before it */
+    GR_OP_NETWORK,      /* measures the network between nodes */
     GR_OP_RECORD_LINKS, /* waits for the set-up of the links that call records take */
     GR_OP_AGREEMENT,    /* waits for the call records of other ranks */
-    GR_OP_CHOICE,       /* the agreement is over; the algorithm is to be chosen */
-    GR_OP_SETUP,        /* waits for the set-up of the executor's links */
+    GR_OP_CHOICE,       /* the algorithm is to be chosen: all that it depends on is known */
+    GR_OP_SETUP,        /* waits for the set-ups of its links */
     GR_OP_START,        /* the executor is to be started */
     GR_OP_RUNNING,      /* the executor runs it */
     GR_OP_LEAVING,      /* failed; waits until no other rank uses its buffers */
@@ -106,9 +107,11 @@ struct gr_op {
     enum gr_path path;              /* of the choice; GR_PATH_NONE: the host does the call */
     struct gr_choice choice;        /* algorithm, protocol, channels, chunks */
     const struct gr_executor *exec; /* runs the op; NULL: not picked yet */
+    bool chosen_in_turn; /* the choice waits for its turn: for an agreement, or the network */
 
-    struct gr_setup *setup;      /* in progress; NULL: none. Owned */
-    struct gr_setup *next_setup; /* comes after it: the links of step timing. Owned */
+    struct gr_network_probe *probe; /* to be done before all else; NULL: none. Owned */
+    struct gr_setup *setup;         /* in progress; NULL: none. Owned */
+    struct gr_setup *next_setup;    /* comes after it: the links of step timing. Owned */
     /*
      * Numbers of the set-ups that the op may ask for in its turn: [exec->on_device]. Reserved at
      * the call, so that all ranks count alike.
@@ -136,12 +139,14 @@ static inline bool gr_op_has_agreement(const struct gr_op *op)
 
 /*
  * Whether an op without agreement asks for its links, and posts, in its turn only. Which links and
- * boards the ops before it use is not known at the call where these begin with an agreement. A
- * persistent request has links and boards of its own.
+ * boards the ops before it use is not known at the call where these begin with an agreement, or
+ * where they, or this one, may have to wait for what is measured of the network. A persistent
+ * request has links and boards of its own.
  */
 static inline bool gr_op_asks_in_turn(const struct gr_op *op)
 {
-    return !gr_op_has_agreement(op) && op->comm->gpu && !op->persistent;
+    return !gr_op_has_agreement(op) && !op->persistent &&
+           (op->comm->gpu || op->comm->measures_network);
 }
 
 /* Free what the op owns; it must be done. */

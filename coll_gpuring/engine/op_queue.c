@@ -370,8 +370,10 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
     gr_lock(&queue->busy);
     over = do_at_once(queue, op);
     for (;;) {
-        polls =
-            mca_coll_gpuring_net_polls_per_progress(queue, mca_coll_gpuring_polls_per_progress());
+        /* a probe's times are those of messages, which only progress sees */
+        polls = NULL != op->probe ? 1
+                                  : mca_coll_gpuring_net_polls_per_progress(
+                                        queue, mca_coll_gpuring_polls_per_progress());
         for (k = 0; k < polls && !over; k++) {
             drive(queue, true);
             over = GR_OP_DONE == op->phase;

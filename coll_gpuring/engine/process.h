@@ -5,6 +5,7 @@
 
 #include "engine/failure_messages.h"
 #include "engine/lock.h"
+#include "engine/network_probe.h"
 
 #include "link/pool.h"
 
@@ -39,6 +40,7 @@ struct gr_process {
     bool can_message;                   /* gr_runtime_job_send() and receive() may be called */
     struct gr_failures failures;        /* what it knows of failures */
     struct gr_queue_list queues;        /* that gr_runtime_progress() drives */
+    struct gr_process_network network;  /* as one of its communicators measured it */
     struct gr_progress_thread progress; /* the optional progress thread */
 };
 #define GR_PROCESS_INIT                   \

@@ -75,7 +75,9 @@ static int roots_allowed(const struct gr_comm *comm, int algo, int small, uint32
 static bool is_free(const struct gr_comm *comm, const struct gr_op *op, int algo, int small,
                     uint32_t nchannels)
 {
-    if (comm->gpu || NULL == op->queue || gr_calls[op->id].reduces) {
+    bool in_turn = comm->gpu || (comm->measures_network && op->nonblocking);
+
+    if (in_turn || NULL == op->queue || gr_calls[op->id].reduces) {
         return false;
     }
     return GR_LINKS_NONE !=

@@ -7,11 +7,14 @@
 #include "engine/comm.h"
 #include "engine/comm_queues.h"
 #include "engine/executor.h"
+#include "engine/network_probe.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/params.h"
+#include "engine/runtime.h"
 #include "engine/setup.h"
 #include "engine/setup_diagnose.h"
+#include "engine/stats.h"
 #include "engine/step_timing.h"
 #include "engine/watchdog.h"
 
@@ -27,6 +30,7 @@ void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr
     op->queue = queue;
     op->phase = GR_OP_QUEUED;
     op->exec = NULL;
+    op->chosen_in_turn = false;
     op->fallback = GR_FALLBACK_SETUP;
     op->without_links = false;
     op->early.call = NULL;
@@ -37,6 +41,39 @@ void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr
 
 /* ---- choice ---- */
 
+/* The init of a persistent request, which all ranks do together, measures at once. */
+static int measure_now(struct gr_op_queue *queue, struct gr_op *op)
+{
+    struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq,
+                                 mca_coll_gpuring_network_explain, NULL};
+    struct gr_network_probe *probe = mca_coll_gpuring_network_new(queue, gr_setup_number(queue));
+    int rc;
+
+    if (NULL == probe) {
+        return GR_ERR_NOMEM;
+    }
+    waiting.ctx = probe;
+    rc = mca_coll_gpuring_wait(mca_coll_gpuring_network_poll, &waiting);
+    if (0 == rc) { /* else messages may be in flight into the probe */
+        mca_coll_gpuring_network_end(probe);
+    }
+    return rc;
+}
+
+/* Choose, or leave that to the op's turn. 0, or GR_ERR_... */
+static int decide_now(struct gr_op_queue *queue, struct gr_op *op)
+{
+    if (!gr_network_is_open(&op->comm->network[queue->order])) {
+        return mca_coll_gpuring_op_choose(op->comm, op);
+    }
+    if (mca_coll_gpuring_op_left(op->comm, op)) {
+        return GR_ERR_FALLBACK;
+    }
+    op->chosen_in_turn = true;
+    op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+    return 0;
+}
+
 int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
                                enum gr_agreement_use use, bool device)
 {
@@ -45,6 +82,12 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
 
     op->data.spec.torus = comm->torus;
     op->seq = ++queue->seq;
+    if (op->persistent && mca_coll_gpuring_network_wanted(queue)) {
+        rc = measure_now(queue, op);
+        if (0 != rc) {
+            return rc;
+        }
+    }
     if (comm->gpu && gr_call_has_buffers(op->id)) {
         mca_coll_gpuring_agreement_record(op, &comm->params, device);
         if (op->persistent) {
@@ -56,7 +99,7 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
             return GR_ERR_FALLBACK;
         }
     }
-    return 0 == rc ? mca_coll_gpuring_op_choose(comm, op) : rc;
+    return 0 == rc ? decide_now(queue, op) : rc;
 }
 
 /* ---- links ---- */
@@ -87,6 +130,12 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
     enum gr_links links;
 
     op->queue = queue;
+    if (mca_coll_gpuring_network_wanted(from)) {
+        op->probe = mca_coll_gpuring_network_new(from, gr_setup_number(from));
+        if (NULL == op->probe) {
+            return GR_ERR_NOMEM;
+        }
+    }
     links = first_links(queue, op);
     if (gr_op_asks_in_turn(op)) {
         op->setup_number[0] = gr_setup_number(from);
@@ -98,7 +147,9 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
         }
         next = &op->next_setup;
     }
-    if ((gr_op_has_agreement(op) || op->exec->runs_steps) && mca_coll_gpuring_timing_asks(queue)) {
+    /* on all ranks alike, also where some of them do not know the executor yet */
+    if ((gr_op_has_agreement(op) || op->comm->measures_network || op->exec->runs_steps) &&
+        mca_coll_gpuring_timing_asks(queue)) {
         *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, 1, gr_setup_number(from));
         return NULL == *next ? GR_ERR_NOMEM : 0;
     }
@@ -109,7 +160,7 @@ int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
 {
     int rc = create_setups(queue, queue, op);
 
-    return 0 == rc && !gr_op_has_agreement(op) ? mca_coll_gpuring_op_begin(op) : rc;
+    return 0 == rc && !op->chosen_in_turn ? mca_coll_gpuring_op_begin(op) : rc;
 }
 
 /* ---- persistent requests ---- */

@@ -30,15 +30,22 @@ static int make_blocking(mca_coll_gpuring_module_t *module)
     return mca_coll_gpuring_to_ompi(mca_coll_gpuring_queue_make(&module->comm, GR_ORDER_BLOCKING));
 }
 
-/* Say once by which constants ranks of a node choose. */
+/* Say once by which constants ranks of a node choose; for nodes, who measures says that. */
 static void tell_constants(const mca_coll_gpuring_module_t *module)
 {
     static bool told;
+    char text[200];
 
     if (!told && 0 > module->refused && NULL == module->comm.remote) {
         told = true;
         opal_output(0, "gpuring: the cost model's constants inside a node: %s",
                     mca_coll_gpuring_constants_text());
+    }
+    if (0 > module->refused && NULL != module->comm.remote && !module->comm.measures_network) {
+        opal_output(0, "gpuring: %s, the cost model's constants between nodes: by parameters; %s",
+                    gr_ompi_name(module->comm.mpi),
+                    gr_network_text(&module->comm.network[GR_ORDER_BLOCKING].network,
+                                    gr_comm_network_use(&module->comm), text, sizeof(text)));
     }
 }
 

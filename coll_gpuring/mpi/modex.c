@@ -42,7 +42,7 @@
  * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
  * hash is a part of the version.
  */
-#define WIRE_VERSION 20
+#define WIRE_VERSION 21
 
 static uint64_t wire_version(void)
 {
@@ -51,11 +51,12 @@ static uint64_t wire_version(void)
 
 struct modex_record {
     uint64_t version;
-    int32_t on;     /* whether gpuring works in that process */
-    int32_t gpu;    /* whether it may have buffers on a device */
-    int32_t rails;  /* between nodes: those that it has and wants */
-    int32_t yields; /* whether it gives its core to others when it waits */
-    uint64_t node;  /* a number of its node, for orders: made of its name */
+    int32_t on;       /* whether gpuring works in that process */
+    int32_t gpu;      /* whether it may have buffers on a device */
+    int32_t rails;    /* between nodes: those that it has and wants */
+    int32_t yields;   /* whether it gives its core to others when it waits */
+    int32_t measures; /* whether its communicators measure, where it is rank 0 */
+    uint64_t node;    /* a number of its node, for orders: made of its name */
     gr_params_t params;
     gr_bad_param_t bad;
     struct gr_probe probe;     /* whether others can read its memory, they find out with this */
@@ -130,6 +131,7 @@ int mca_coll_gpuring_modex_publish(void)
     record.node = mca_coll_gpuring_locality_number();
     record.rails = mca_coll_gpuring_rails_here();
     record.yields = yields();
+    record.measures = 0 != gr_settings.measure;
     describe_node(&record);
     mca_coll_gpuring_node_records_write(&record, record_size(OPAL_PROC_MY_NAME.vpid));
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &record,
@@ -484,8 +486,7 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
 
 /*
  * The constants of the job's first rank, for all of its communicators inside a node, whose ranks
- * choose alike. Those of the farthest ranks count, which every call waits for. Between nodes
- * choices follow built-in constants and parameters. OMPI error code.
+ * choose alike. Those of the farthest ranks count, which every call waits for. OMPI error code.
  */
 static int find_constants(mca_coll_gpuring_module_t *module, int p,
                           struct modex_record *const *records)
@@ -512,6 +513,20 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
     }
     mca_coll_gpuring_constants_use(module, &record->constants, distance);
     return OMPI_SUCCESS;
+}
+
+/* Whether the first calls are to measure the network between nodes: parameters do not say it all. */
+static void find_network(struct gr_comm *comm, const struct modex_record *first)
+{
+    int k;
+
+    comm->measures_network = NULL != comm->remote && 0 != first->measures &&
+                             (0 == comm->params.value[GR_PARAM_NODES_LATENCY] ||
+                              0 == comm->params.value[GR_PARAM_NODES_MBIT]);
+    for (k = 0; k < GR_NORDERS; k++) {
+        comm->network[k].network = (struct gr_network) {.latency = 0};
+        comm->network[k].state = comm->measures_network ? GR_NETWORK_NEW : GR_NETWORK_KNOWN;
+    }
 }
 
 int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
@@ -547,6 +562,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->comm.remote) {
         module->comm.rails = count_rails(ompi_comm_size(comm), records, &module->comm.params);
         mca_coll_gpuring_rails_log(&module->comm);
+        find_network(&module->comm, records[0]);
     }
     free(records);
     return rc;

@@ -58,7 +58,8 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"measure", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.measure,
      "1 (default): rank 0 of the job measures in MPI_Init, in about 5 ms, how fast ranks of its "
      "node exchange data, if coll_gpuring_host is 1, ranks do not share cores, and no tuning file "
-     "says it; all ranks choose by that how messages in host memory are copied. 0: built-in "
+     "says it; all ranks choose by that how messages in host memory are copied. Of a "
+     "communicator of several nodes, rank 0 measures the network at the first call. 0: built-in "
      "constants"},
     {"tune_file", TUNER, GR_KIND_FILE, -1, 0, 0, 0, NULL,
      "File of gpuring_tune, with constants of the cost model inside a node; rank 0's counts. Empty "
@@ -95,12 +96,13 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Network devices (rails) of a node that its links use, with UCX, 1..8 (default 1: UCX "
      "chooses). All nodes need as many devices of one kind and speed, else fewer are used. 0: all "
      "devices"},
-    {"nodes_latency", TUNER, GR_KIND_INT, GR_PARAM_NODES_LATENCY, 20, 1, 1000000, NULL,
-     "Latency of a short message between nodes in microseconds, for the cost model, 1..1000000 "
-     "(default 20)"},
-    {"nodes_mbit", TUNER, GR_KIND_INT, GR_PARAM_NODES_MBIT, 10000, 1, 10000000, NULL,
+    {"nodes_latency", TUNER, GR_KIND_INT, GR_PARAM_NODES_LATENCY, 0, 0, 1000000, NULL,
+     "Latency of a short message between nodes in microseconds, for the cost model, 1..1000000. 0 "
+     "(default): measured by a communicator's first call, if coll_gpuring_measure is 1, else 20"},
+    {"nodes_mbit", TUNER, GR_KIND_INT, GR_PARAM_NODES_MBIT, 0, 0, 10000000, NULL,
      "Bandwidth between a node and all others, in each direction and over all its rails, in "
-     "Mbit/s, for the cost model, 1..10000000 (default 10000)"},
+     "Mbit/s, for the cost model, 1..10000000. 0 (default): measured by a communicator's first "
+     "call, if coll_gpuring_measure is 1, else 10000"},
     {"nodes_zero_copy", TUNER, GR_KIND_INT, -1, 4096, -1, INT_MAX, &gr_settings.nodes_zero_copy,
      "Smallest message in host memory, in bytes, that UCX sends to another node from the user's "
      "contiguous buffer, 0..2147483647 (default 4096). Smaller messages are copied to a slot "

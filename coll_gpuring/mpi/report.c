@@ -10,11 +10,14 @@
 #include "engine/params.h"
 #include "engine/process.h"
 #include "mpi/constants.h"
+#include "engine/runtime.h"
 #include "mpi/params.h"
+#include "mpi/runtime.h"
 
 #include "sched/sched.h"
 #include "timing/timer.h"
 #include "timing/timer_text.h"
+#include "tune/network.h"
 
 #include "opal/mca/base/mca_base_pvar.h"
 
@@ -254,6 +257,30 @@ static void report_timing(FILE *f, bool json, const char *comma)
         (unsigned long long) t->measures);
 }
 
+/* ---- the network ---- */
+
+/* What this job measured between nodes, if it did. Returns what comes before the next row. */
+static const char *report_network(FILE *f, bool json, const char *comma)
+{
+    struct gr_network_use use = {.rails = 1, .shares_cores = gr_runtime_shares_cores()};
+    struct gr_network n = gr_process.network.network, class = gr_network_class(&n, use);
+    char text[200];
+
+    if (!gr_network_good(&n)) {
+        return comma;
+    }
+    if (!json) {
+        fprintf(f, "# between nodes, %s\n", gr_network_text(&n, use, text, sizeof(text)));
+        return comma;
+    }
+    fprintf(f,
+            "%s\n  {\"network\": \"measured\", \"latency_us\": %.3f, \"message_us\": %.3f, "
+            "\"mbit\": %.1f, \"latency_class_us\": %g, \"message_class_us\": %g, "
+            "\"mbit_class\": %.0f}",
+            comma, n.latency, n.message, n.mbit, class.latency, class.message, class.mbit);
+    return ",";
+}
+
 /* From rank 0's view, without a message: a job that ends must not wait. */
 void mca_coll_gpuring_stats_report(void)
 {
@@ -284,7 +311,7 @@ void mca_coll_gpuring_stats_report(void)
                 "collective", "memory", "algo", "calls", "bytes", "avg us", "algbw GB/s",
                 "busbw GB/s");
     }
-    report_timing(f, json, report_rows(f, json));
+    report_timing(f, json, report_network(f, json, report_rows(f, json)));
     if (json) {
         fprintf(f, "\n]\n");
         fclose(f);

@@ -141,6 +141,7 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     request->op.base.persistent = persistent;
     request->op.base.queue = NULL;
     request->op.base.setup = NULL;
+    request->op.base.probe = NULL;
     request->op.mpi_request = r;
     OBJ_RETAIN(comm);
     return request;

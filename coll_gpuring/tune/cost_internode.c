@@ -65,7 +65,7 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
 {
     struct gr_cost_terms terms = gr_terms_of(costs, q, GR_BY_SLOTS);
     struct gr_internode_cost c = gr_algorithms[algo]->internode_cost(&terms);
-    double s = (double) q->bytes, own = q->internode.step / 4, n, once, slices, passed;
+    double s = (double) q->bytes, own = gr_terms_message(&q->internode), n, once, slices, passed;
     double rails = q->internode.rails > 1 ? q->internode.rails : 1,
            byte = q->internode.byte * (nchannels < rails ? rails / nchannels : 1);
     uint32_t most = gr_algo_slice_chunks(algo);

@@ -4,13 +4,18 @@
 
 #include "tune/copy_methods.h"
 
+double gr_terms_message(const struct gr_internode *nodes)
+{
+    return nodes->message > 0 ? nodes->message : nodes->step / 4;
+}
+
 /*
  * Between nodes with several rails: as many channels on each, as soon as what a further rail saves
  * is more than what a further message costs its sender (cost_internode.c).
  */
 static size_t on_all_rails(const struct gr_internode *nodes, size_t bytes, size_t channels)
 {
-    size_t rails = nodes->rails > 1 && (double) bytes * nodes->byte > nodes->step / 4
+    size_t rails = nodes->rails > 1 && (double) bytes * nodes->byte > gr_terms_message(nodes)
                        ? (size_t) nodes->rails
                        : 1;
 

@@ -9,6 +9,9 @@
 uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_args *q,
                            enum gr_copy_method method);
 
+/* What a further message to another node costs its sender, in microseconds. */
+double gr_terms_message(const struct gr_internode *nodes);
+
 /* Whether values are combined on their way. */
 int gr_terms_combines(enum gr_coll coll);
 

@@ -43,6 +43,23 @@ tap_check "2x1: and leaves it to others with 0" falls_back nodes
 nodes 3+1 4 -- comms
 tap_check "3+1: communicators within a host and across" good_through_gpuring
 
+# ---- what the network is like ----
+
+# A line of each communicator and order of calls; of those of one job the first measures.
+class_is() { good_through_gpuring && seen "between nodes: measured: .*Mbit/s \\(class $1\\)" && not_seen 'between nodes: (built|by)'; }
+for rate in 100 1000; do # a class holds for up to an eighth, and a quarter, which load leaves of these
+    nodes "2x2 --rate=${rate}mbit" 4 --mca coll_gpuring_verbose 1 -- hello_coll
+    tap_check "2x2 of $rate Mbit/s: that is the class of what was measured" class_is $rate
+done
+gives_up() { good_through_gpuring && seen 'between nodes: built in' && not_seen 'between nodes: measured'; }
+nodes '2x1 --rate=200kbit' 2 --mca coll_gpuring_verbose 1 -- hello_coll
+tap_check "2x1 of 200 kbit/s: measuring takes too long: built-in values" gives_up
+says_parameters() { good_through_gpuring && seen 'between nodes: by parameters' && not_seen 'between nodes: measured'; }
+nodes 2x1 2 --mca coll_gpuring_verbose 1 --mca coll_gpuring_nodes_mbit 1000 --mca coll_gpuring_nodes_latency 20 -- hello_coll
+tap_check "2x1: parameters that say all: nothing is measured" says_parameters
+nodes 2x1 2 --mca coll_gpuring_verbose 1 --mca coll_gpuring_measure 0 -- hello_coll
+tap_check "2x1: nor where that is not wanted" says_parameters
+
 only_in_all
 # links of every algorithm, with messages of several slots
 for case in 3+1:tree 3+1:flat 3+1:doubling 3+1:pat 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do

@@ -48,8 +48,8 @@ nodes_transport tcp auto ucx pml
 nodes_direct 2 0..1
 nodes_channels 17 1..16
 nodes_rails 9 0..8
-nodes_latency 0 1..1000000
-nodes_mbit -5 1..
+nodes_latency -1 0..1000000
+nodes_mbit -5 0..
 timeout -1 0..
 timeout_abort 2 0..1
 torus 0x2 4x4x2

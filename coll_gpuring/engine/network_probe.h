@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Measures the network between the nodes of a communicator, for the cost model (tune/network.h):
+ * part of the first call of each order of calls. All ranks take part, and then choose by the same
+ * values.
+ */
+#ifndef GR_ENGINE_NETWORK_PROBE_H
+#define GR_ENGINE_NETWORK_PROBE_H
+
+#include "engine/lock.h"
+
+#include "tune/network.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gr_comm;
+struct gr_network_probe;
+struct gr_op_queue;
+
+/*
+ * What a communicator's calls of one order know of the network. GR_NETWORK_KNOWN comes first: on
+ * one node, or where parameters say it all, nothing is to be measured.
+ */
+enum gr_network_state {
+    GR_NETWORK_KNOWN, /* `network` is set, and stays as it is */
+    GR_NETWORK_NEW,   /* the next call is to measure */
+    GR_NETWORK_ASKED  /* a call that has not had its turn yet measures */
+};
+
+struct gr_order_network {
+    _Atomic(enum gr_network_state) state;
+    struct gr_network network; /* equal on all ranks; all zero: nothing was measured */
+};
+
+/* What a process keeps for its further communicators: a job measures once. */
+struct gr_process_network {
+    gr_lock_t lock;            /* guards network */
+    struct gr_network network; /* all zero: not measured yet */
+};
+
+/* Whether a call that is submitted now cannot choose before its turn. */
+static inline bool gr_network_is_open(const struct gr_order_network *n)
+{
+    return GR_NETWORK_KNOWN != atomic_load_explicit(&n->state, memory_order_acquire);
+}
+
+/*
+ * Whether the next call of the queue's order must measure: then the probe for it, which sends
+ * nothing yet. number: from gr_setup_number(). NULL: no memory.
+ */
+bool mca_coll_gpuring_network_wanted(const struct gr_op_queue *queue);
+struct gr_network_probe *mca_coll_gpuring_network_new(struct gr_op_queue *queue, uint32_t number);
+
+/*
+ * Progress a probe; only where messages may be sent. Adds the number of completed messages to
+ * *moved. Returns an enum gr_status, or a negative error code. For mca_coll_gpuring_wait().
+ */
+int mca_coll_gpuring_network_poll(void *probe, uint64_t *moved);
+
+/* After GR_DONE: the order's calls know the network. Frees the probe. */
+void mca_coll_gpuring_network_end(struct gr_network_probe *probe);
+
+/* Describe what the probe waits for. */
+void mca_coll_gpuring_network_explain(void *probe, char *text, size_t size);
+
+#endif

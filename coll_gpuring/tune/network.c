@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What network.h offers. */
+#include "tune/network.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const struct gr_network gr_network_built_in = {.latency = 20, .message = 5, .mbit = 10000};
+
+/* Nominal rates of links in Mbit/s. */
+static const float rates[] = {10, 100, 200, 1000, 10000, 25000, 40000, 100000, 200000, 400000};
+
+/*
+ * A link is in the class of the lowest nominal rate that is not exceeded by more than a quarter:
+ * what a program reaches is some percent below the nominal rate, or, with one stream on a fast
+ * link, far below, but never much above.
+ */
+#define ABOVE_NOMINAL 1.25
+
+/*
+ * Times are in coarse classes: powers of four times the first one, with boundaries at its doubles.
+ * Latency: 1.25, 5, 20, 80 ... 20480 us. Message: 0.3125, 1.25, 5, 20, 80 us.
+ */
+#define LEAST_LATENCY 1.25
+#define MOST_LATENCY 20480.0
+#define LEAST_MESSAGE 0.3125
+#define MOST_MESSAGE 80.0
+
+/* No network is outside of these, in microseconds and in Mbit/s. */
+#define FASTEST_US 0.05
+#define SLOWEST_US 1e6
+#define SLOWEST_MBIT 0.1
+#define FASTEST_MBIT 1e7
+
+int gr_network_good(const struct gr_network *n)
+{
+    return n->latency >= FASTEST_US && n->latency <= SLOWEST_US && n->message >= 0 &&
+           n->message <= SLOWEST_US && n->mbit >= SLOWEST_MBIT && n->mbit <= FASTEST_MBIT;
+}
+
+static double class_of_time(double us, double least, double most)
+{
+    double class = least;
+
+    while (class < most && us > 2 * class) {
+        class *= 4;
+    }
+    return class;
+}
+
+static float class_of_rate(double mbit)
+{
+    size_t last = sizeof(rates) / sizeof(rates[0]) - 1, k = 0;
+
+    while (k < last && mbit > ABOVE_NOMINAL * (double) rates[k]) {
+        k++;
+    }
+    return rates[k];
+}
+
+struct gr_network gr_network_class(const struct gr_network *n, struct gr_network_use use)
+{
+    struct gr_network class = gr_network_built_in;
+
+    if (!gr_network_good(n)) {
+        return class;
+    }
+    class.mbit = (float) use.rails * class_of_rate(n->mbit);
+    if (!use.shares_cores) {
+        class.latency = (float) class_of_time(n->latency, LEAST_LATENCY, MOST_LATENCY);
+        class.message = (float) class_of_time(n->message, LEAST_MESSAGE, MOST_MESSAGE);
+    }
+    return class;
+}
+
+const char *gr_network_text(const struct gr_network *n, struct gr_network_use use, char *buf,
+                            size_t size)
+{
+    struct gr_network class = gr_network_class(n, use);
+
+    if (gr_network_good(n)) {
+        snprintf(buf, size,
+                 "measured: latency %.1f us (class %g), %.2f us a message (class %g), %.0f Mbit/s "
+                 "(class %.0f%s)",
+                 n->latency, class.latency, n->message, class.message, n->mbit, class.mbit,
+                 use.rails > 1 ? ", all rails" : "");
+    } else {
+        snprintf(buf, size, "built in: latency %g us, %g us a message, %.0f Mbit/s", class.latency,
+                 class.message, class.mbit);
+    }
+    return buf;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the network between nodes is like: measured once in a job (engine/network.h), and turned
+ * into constants of the cost model.
+ *
+ * The order of a reduction follows these constants, and must not change from run to run. So what
+ * is measured only says which class a network is in: the model gets the class's value. Classes of
+ * rates are nominal rates of links; their boundaries lie between those.
+ */
+#ifndef GR_TUNE_NETWORK_H
+#define GR_TUNE_NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Between two processes on different nodes. Ranks send this to each other as bytes: no padding, no
+ * pointers. A field is 0 where it is not known: its constant is the built-in one.
+ */
+struct gr_network {
+    float latency; /* of a short message one way, in microseconds */
+    float message; /* microseconds of its sender for one more short message */
+    float mbit;    /* Mbit/s in one direction */
+};
+
+extern const struct gr_network gr_network_built_in;
+
+/* Whether all of it was measured, and each value is one that a network can have. */
+int gr_network_good(const struct gr_network *n);
+
+/* What a communicator makes of it; equal on all ranks. */
+struct gr_network_use {
+    int rails;         /* network devices of a node that links lie on, each of the measured rate */
+    bool shares_cores; /* ranks share cores: a message is late if its receiver waits for one */
+};
+
+/*
+ * The classes that it is in, as values of the model. Built-in values where nothing good was
+ * measured, and of times where ranks share cores: those are times until a rank gets a core.
+ */
+struct gr_network gr_network_class(const struct gr_network *n, struct gr_network_use use);
+
+/* What was measured, and the classes, as text for messages. Returns buf. */
+const char *gr_network_text(const struct gr_network *n, struct gr_network_use use, char *buf,
+                            size_t size);
+
+#endif
