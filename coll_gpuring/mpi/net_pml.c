@@ -30,6 +30,7 @@
 #define TAG_HEAD gr_runtime_tag(GR_TAGS_NET)
 #define TAG_DATA (TAG_HEAD - 1)
 #define MOST_HEADS 16 /* of a connection at a time: what keeps coming in does not keep the caller */
+#define LOOKS 4       /* connections in each call: of those that heads came from last; of all */
 
 struct first {
     struct gr_net_head head;
@@ -39,7 +40,6 @@ struct first {
 #define FIRST_BYTES(data_bytes) (offsetof(struct first, data) + (data_bytes))
 
 struct connection {
-    struct connection *next;
     void *peer;
     int rank; /* in MPI_COMM_WORLD */
     bool lost;
@@ -67,7 +67,11 @@ struct receiving {
 
 struct pml {
     const struct gr_transport_up *up;
-    struct connection *connections;
+    struct connection **connections; /* [n]; owned */
+    unsigned n;
+    unsigned turn;                    /* of the next one that is looked at */
+    struct connection *recent[LOOKS]; /* that heads came from last; NULL: none */
+    unsigned oldest;                  /* of these */
     struct sending *sendings, *unused;
     struct receiving *receivings;
 };
@@ -254,6 +258,18 @@ static int take(struct pml *p, struct connection *c)
     return rc;
 }
 
+/* A head has come from it: more are likely to. */
+static void remember(struct pml *p, struct connection *c)
+{
+    unsigned k;
+
+    for (k = 0; k < LOOKS && c != p->recent[k]; k++) {
+    }
+    if (LOOKS == k) {
+        p->recent[p->oldest++ % LOOKS] = c;
+    }
+}
+
 static void look_at_heads(struct pml *p, struct connection *c)
 {
     int k, rc = 1;
@@ -266,6 +282,23 @@ static void look_at_heads(struct pml *p, struct connection *c)
         if (0 > rc || OMPI_SUCCESS != take(p, c) || OMPI_SUCCESS != post_head(c)) {
             lose(p, c, "Open MPI cannot receive a message");
         }
+        remember(p, c);
+    }
+}
+
+/*
+ * Look for heads: a few connections each time, so that the time does not grow with the number of
+ * processes that this one has links to. Those that heads came from last, and in turns all.
+ */
+static void look_at_connections(struct pml *p)
+{
+    unsigned k;
+
+    for (k = 0; k < LOOKS && NULL != p->recent[k]; k++) {
+        look_at_heads(p, p->recent[k]);
+    }
+    for (k = 0; k < LOOKS && k < p->n; k++) {
+        look_at_heads(p, p->connections[p->turn++ % p->n]);
     }
 }
 
@@ -295,12 +328,9 @@ static void look_at_receivings(struct pml *p)
 static void pml_progress(void *end)
 {
     struct pml *p = end;
-    struct connection *c;
 
     inside = true;
-    for (c = p->connections; NULL != c; c = c->next) {
-        look_at_heads(p, c);
-    }
+    look_at_connections(p);
     look_at_receivings(p);
     look_at_sendings(p);
     inside = false;
@@ -324,9 +354,12 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
 {
     struct pml *p = end;
     struct connection *c = calloc(1, sizeof(*c));
+    struct connection **grown = realloc(p->connections, (p->n + 1) * sizeof(struct connection *));
     int rc;
 
-    if (NULL == c) {
+    p->connections = NULL == grown ? p->connections : grown;
+    if (NULL == c || NULL == grown) {
+        free(c);
         return GR_ERR_NOMEM;
     }
     c->peer = peer;
@@ -340,8 +373,7 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
         free(c);
         return GR_ERR_UNREACHED;
     }
-    c->next = p->connections;
-    p->connections = c;
+    p->connections[p->n++] = c;
     *connection = c;
     return 0;
 }
@@ -387,7 +419,6 @@ static void connection_close(struct connection *c)
 static void pml_close(void *end, double patience)
 {
     struct pml *p = end;
-    struct connection *c;
     struct sending *s;
     double until = gr_runtime_now() + patience;
 
@@ -398,10 +429,10 @@ static void pml_close(void *end, double patience)
     for (s = p->sendings; NULL != s; s = s->next) {
         p->up->sent(p->up->ctx, s->message, GR_ERR_LOST);
     }
-    while (NULL != (c = p->connections)) {
-        p->connections = c->next;
-        connection_close(c);
+    while (p->n > 0) {
+        connection_close(p->connections[--p->n]);
     }
+    free(p->connections);
     while (NULL != (s = p->unused)) {
         p->unused = s->next;
         free(s);

@@ -27,6 +27,8 @@ forms() { # LAYOUT
 forms 2x2
 nodes 2x2 4 $pml -- barrier "$work/flags" 1
 tap_check "2x2: barriers" good_over_pml
+nodes 2x6 12 $pml --mca coll_gpuring_setup_mib 64 --mca coll_gpuring_algorithm_alltoall pairwise -- hello_coll
+tap_check "2x6: more peers than are looked at in each call" good_over_pml
 nodes 3+1 4 $pml -- wildcards
 tap_check "3+1: beside receives and probes for any message" good_over_pml
 # what a build without UCX consists of
