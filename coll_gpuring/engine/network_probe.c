@@ -43,20 +43,21 @@
  */
 struct pace {
     double all;   /* all requests, where replies come in time; a request, then its reply is late */
-    double train; /* a train that takes so long says what the rate is */
+    double train; /* a train that takes so long says what the rate is, if it is longer than: */
+    double trips; /* so many round trips */
 };
-static const struct pace alone = {.all = 0.02, .train = 0.003},
-                         shared = {.all = 0.1, .train = 0.02};
+static const struct pace alone = {.all = 0.02, .train = 0.003, .trips = 2};
+static const struct pace shared = {.all = 0.1, .train = 0.02, .trips = 4};
 
 #define GIVE_UP 10 /* times `all`: all requests, late replies included */
 
 /*
  * A round trip of FAR seconds: a connection of TCP, which may have only some data in flight at
- * first, takes several for a train. So a train must take as long as two round trips to tell the
- * rate, is sent twice, and grows faster; all requests together may take ROUND_TRIPS.
+ * first, takes several for a train. So each train is sent twice, and trains grow faster; all
+ * requests together may take ROUND_TRIPS.
  */
 #define FAR 0.001
-#define ROUND_TRIPS 20
+#define ROUND_TRIPS 25
 
 enum {
     PINGS = 12,
@@ -324,8 +325,8 @@ static double max(double a, double b)
 }
 
 /*
- * Seconds that the messages of a train took beside a round trip. Where ranks share cores, the round
- * trip was one that waited for a core; it is short beside a train there.
+ * Seconds that the messages of a train took beside a round trip. Where ranks share cores, that may
+ * have waited for a core; it is short beside a train there.
  */
 static double train_took(const struct gr_network_probe *probe)
 {
@@ -358,15 +359,21 @@ static const struct pace *pace_of(const struct gr_network_probe *probe)
 
 static bool is_far(const struct gr_network_probe *probe)
 {
-    return !comm_of(probe)->oversubscribed && probe->round_trip > FAR;
+    return probe->round_trip > FAR;
+}
+
+/* Seconds that all requests may take, where replies come in time. */
+static double budget(const struct gr_network_probe *probe)
+{
+    return max(pace_of(probe)->all, ROUND_TRIPS * probe->round_trip);
 }
 
 /* Whether the train has taken so long, beside a round trip, that it says what the rate is. */
 static bool is_enough(const struct gr_network_probe *probe)
 {
-    double trip = probe->round_trip, train = pace_of(probe)->train;
+    const struct pace *pace = pace_of(probe);
 
-    return train_took(probe) >= (is_far(probe) ? max(train, 2 * trip) : train);
+    return train_took(probe) >= max(pace->train, pace->trips * probe->round_trip);
 }
 
 /*
@@ -382,8 +389,8 @@ static bool ask_again(const struct gr_network_probe *probe, double took, double 
     case SHORT_TRAIN:
         return probe->asked < SHORT_TRAINS && since < all / 2;
     default:
-        return is_far(probe) ? probe->asked < 2
-                             : is_enough(probe) && probe->asked < LONG_TRAINS && since + took < all;
+        return (is_far(probe) && probe->asked < 2) ||
+               (is_enough(probe) && probe->asked < LONG_TRAINS && since + took < budget(probe));
     }
 }
 
@@ -391,14 +398,14 @@ static bool ask_again(const struct gr_network_probe *probe, double took, double 
 static void next_question(struct gr_network_probe *probe, double since)
 {
     double trip = probe->round_trip, took = train_took(probe);
-    int longer = is_far(probe) && took < trip ? 4 : 2;
+    int longer = is_far(probe) && took < pace_of(probe)->trips * trip / 2 ? 4 : 2;
 
     if (PING == probe->question) {
         set_question(probe, SHORT_TRAIN, 0);
     } else if (SHORT_TRAIN == probe->question) {
         set_question(probe, LONG_TRAIN_OF, FIRST_TRAIN);
     } else if (is_enough(probe) || train_bytes(probe) >= LAST_TRAIN ||
-               since + trip + longer * took > max(pace_of(probe)->all, ROUND_TRIPS * trip)) {
+               since + trip + longer * took > budget(probe)) {
         set_question(probe, NOTHING, 0);
     } else {
         set_question(probe, LONG_TRAIN_OF, longer * train_bytes(probe));
