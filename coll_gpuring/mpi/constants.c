@@ -100,27 +100,49 @@ static pid_t parent_of(pid_t pid)
     return (pid_t) parent;
 }
 
+/* Whether a process is mpirun, or a daemon of it, by its name. */
+static bool is_launcher(pid_t pid)
+{
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "orted", "prte"};
+    char path[64], name[32] = "";
+    bool found = false;
+    size_t k;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int) pid);
+    f = fopen(path, "r");
+    if (NULL != f) {
+        found = NULL != fgets(name, sizeof(name), f);
+        fclose(f);
+    }
+    for (k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+        if (found && 0 == strncmp(name, names[k], strlen(names[k]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
- * Processors that ranks of this job may use. A launcher that binds ranks may use more than they:
- * the next ancestor that may is the launcher. A rank that was bound otherwise (taskset) stays there.
+ * Processors that ranks of this job may use: those of the launcher, where it has bound this rank to
+ * some of them. A rank that was bound otherwise (taskset) stays there.
  */
 static void find_allowed(cpu_set_t *allowed)
 {
     pid_t pid = getppid();
-    cpu_set_t set, both;
+    cpu_set_t set;
     int k;
 
     CPU_ZERO(allowed);
     (void) sched_getaffinity(0, sizeof(*allowed), allowed);
-    for (k = 0; gr_ompi_may_be_bound() && k < 8 && pid > 1; k++, pid = parent_of(pid)) {
-        if (0 != sched_getaffinity(pid, sizeof(set), &set)) {
-            return;
-        }
-        CPU_AND(&both, &set, allowed);
-        if (CPU_EQUAL(&both, allowed) && !CPU_EQUAL(&set, allowed)) {
-            *allowed = set;
-            return;
-        }
+    if (!gr_ompi_may_be_bound()) {
+        return;
+    }
+    for (k = 0; k < 8 && pid > 1 && !is_launcher(pid); k++) { /* wrappers of the program */
+        pid = parent_of(pid);
+    }
+    if (pid > 1 && is_launcher(pid) && 0 == sched_getaffinity(pid, sizeof(set), &set)) {
+        CPU_OR(allowed, allowed, &set);
     }
 }
 

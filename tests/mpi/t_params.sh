@@ -166,6 +166,13 @@ EOF
 if [ "$(nproc)" -ge 2 ] && taskset -c 0,1 true; then
     with_cores --bind-to none
     tap_check "a taskset of one processor is not left" constants "built in (rank 0 may use one processor only)"
+    # nor is one of mpirun, which Open MPI's binding does not heed
+    cat >"$work/wrapper" <<'EOF'
+#!/bin/sh
+OMPI_MCA_mpi_yield_when_idle=0 exec "$@"
+EOF
+    MPIRUN="taskset -c 0 $MPIRUN" with_cores --bind-to core:overload-allowed
+    tap_check "nor is mpirun's" constants "built in (rank 0 may use one processor only)"
 fi
 
 tap_done
