@@ -61,6 +61,9 @@ struct gr_group gr_grid_row(int p, int rank)
 {
     int columns = gr_grid_columns(p);
 
+    if (0 == columns) {
+        return (struct gr_group) {.n = 0};
+    }
     return (struct gr_group) {.first = rank - rank % columns,
                               .step = 1,
                               .n = columns,
@@ -72,9 +75,9 @@ struct gr_group gr_grid_column(int p, int rank)
 {
     int columns = gr_grid_columns(p);
 
-    return (struct gr_group) {.first = rank % columns,
-                              .step = columns,
-                              .n = columns < p ? p / columns : 0,
-                              .me = rank / columns,
-                              .end = p};
+    if (0 == columns || columns == p) {
+        return (struct gr_group) {.n = 0};
+    }
+    return (struct gr_group) {
+        .first = rank % columns, .step = columns, .n = p / columns, .me = rank / columns, .end = p};
 }

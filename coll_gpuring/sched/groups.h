@@ -68,7 +68,7 @@ static inline int gr_group_member(const struct gr_group *g, int rank)
 /* Columns of the grid of p ranks, at least as many as rows; 0: there is no grid. */
 int gr_grid_columns(int p);
 
-/* The row of a rank, and its column; n 0: the grid has only one row. */
+/* The row of a rank, and its column; n 0: there is no grid, or it has only one row. */
 struct gr_group gr_grid_row(int p, int rank);
 struct gr_group gr_grid_column(int p, int rank);
 
