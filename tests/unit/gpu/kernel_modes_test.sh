@@ -43,4 +43,5 @@ while IFS= read -r row; do
         tap_result 1 "$mode" "$work/why"
     fi
 done <<<"$modes"
+[ "$tap_count" -gt 0 ] || tap_result 1 "KERNEL_MODES=${KERNEL_MODES:-} names a mode"
 tap_done
