@@ -23,6 +23,9 @@ nodes() { # LAYOUT NP [OPTIONS...] -- PROGRAM [ARGS...]
     grun "$2" --mca coll_gpuring_nodes 1 --mca op ^avx "${@:3}"
 }
 
+# Where bytes are counted, none are to measure the network.
+unmeasured='--mca coll_gpuring_measure 0'
+
 # Put before mpirun's line: "bytes sent received" of each host's interface meanwhile.
 printf '%s\n' 'b() { for h in $HOSTS; do echo "$($HOSTS_SH bytes $h)"; done; }' 'before=$(b); "$@"; after=$(b)' \
     'paste <(echo "$before") <(echo "$after") | awk "{ print \"bytes\", \$3 - \$1, \$4 - \$2 }"' >"$work/count"

@@ -88,7 +88,7 @@ tap_check "2x1: what a nonblocking call says at once has left when it returns" g
 # Each host sends and receives PER_CALL in each of 10 Allreduces of 4 MiB (-c makes two more): not less, and no more than 5%
 allreduces() { # LAYOUT NP PER_CALL [OPTIONS...]
     MPIRUN="$hosts run $1 $counted $stock_mpirun"
-    PROGDIR=${BENCH%/*} grun "$2" --mca coll_gpuring_nodes 1 "${@:4}" -- "${BENCH##*/}" allreduce -m 4M:4M -i 8 -x 0 -c -B 1 -I 1
+    PROGDIR=${BENCH%/*} grun "$2" --mca coll_gpuring_nodes 1 $unmeasured "${@:4}" -- "${BENCH##*/}" allreduce -m 4M:4M -i 8 -x 0 -c -B 1 -I 1
     [ "$rc" = 0 ] && bytes_were "${1%x*}" $((10 * $3))
 }
 

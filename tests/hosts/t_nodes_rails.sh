@@ -42,7 +42,7 @@ carried() { # LAYOUT COLLECTIVE OUT:IN OUT:IN [OPTIONS...]
     bytes=$(awk -F: -v one="$3" -v other="$4" 'BEGIN {
         split(one ":" other, w); m = 5 * 1048576; printf "%d:%d %d:%d", m * w[1], m * w[2], m * w[3], m * w[4] }')
     MPIRUN="$hosts run $layout --rails=2 bash $work/count $stock_mpirun"
-    PROGDIR=${BENCH%/*} grun "$(np_of "$layout")" --mca coll_gpuring_nodes 1 $(rails 2) "${@:5}" -- \
+    PROGDIR=${BENCH%/*} grun "$(np_of "$layout")" --mca coll_gpuring_nodes 1 $unmeasured $(rails 2) "${@:5}" -- \
         "${BENCH##*/}" "$2" -m 4M:4M -i 3 -x 0 -c -B 1 -I 1
     [ "$rc" = 0 ] && seen "$here" && rails_carried $bytes
 }
