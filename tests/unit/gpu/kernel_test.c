@@ -129,9 +129,9 @@ static void run_along(const struct gr_torus *torus)
                 continue;
             }
             c = any_case((enum gr_coll) coll, (enum gr_algo) algo, p);
-            c.nchannels = (uint32_t) ANY(1, 2, 5, 9);
+            c.nchannels = (uint32_t) (9 == p ? 1 : ANY(1, 2, 5, 9));
             c.threads = kd_is_fake() ? 64 : c.threads;
-            c.count += ANY(0, 300, 1000);
+            c.count += 9 == p ? 0 : ANY(0, 300, 1000); /* one block at a time takes long */
             lighten(&c);
             kc_set_torus(&c, torus);
             run_case(&c);
