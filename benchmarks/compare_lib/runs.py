@@ -78,8 +78,7 @@ def find_programs(opts, build, say):
         raise Failure(f"{build.bench} is not there; run make in {opts.builddir}")
     if not opts.osu:
         form = [] if opts.form == "blocking" else ["--" + opts.form]
-        # -B: not used here, and so not measured at each start
-        program = [build.bench] + opts.collectives + size_args + counts(opts) + form + ["-B", "1", "-o", "csv"]
+        program = [build.bench] + opts.collectives + size_args + counts(opts) + form + stock.NOT_MEASURED + ["-o", "csv"]
         return [(program, bench_rows)]
     programs = []
     for collective in opts.collectives:
