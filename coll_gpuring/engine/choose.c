@@ -30,7 +30,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The path between the op's devices. Inside a node it is not known before the links: PCIe then. */
 static enum gr_path path_of(const struct gr_comm *comm, const struct gr_op *op)
@@ -122,12 +121,9 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
 /* By what is known of the node; what was measured in this job decides no order of reduction. */
 static struct gr_choice select_on_hosts(const struct gr_comm *comm, const struct gr_select_args *q)
 {
-    struct gr_costs fixed = gr_machine_costs(&comm->fixed, &gr_costs_host, q), measured;
+    struct gr_costs fixed = gr_machine_costs(&comm->fixed, &gr_costs_host, q),
+                    measured = gr_machine_costs(&comm->machine, &gr_costs_host, q);
 
-    if (0 == memcmp(&comm->fixed, &comm->machine, sizeof(comm->fixed))) {
-        return gr_select(&fixed, q);
-    }
-    measured = gr_machine_costs(&comm->machine, &gr_costs_host, q);
     return gr_select_measured(&fixed, &measured, q);
 }
 
