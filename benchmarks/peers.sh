@@ -63,8 +63,10 @@ ompi6() {
     mkdir -p "$root/gpuring" # sources and program
     cp -r "$top/benchmarks" "$top/coll_gpuring" "$root/gpuring/"
     chroot "$root" mpicc "${flags[@]/#-I$top/-I/gpuring}" "${sources[@]/#$top/\/gpuring}" -o /gpuring/gpuring_bench -lm -ldl
-    mountpoint -q "$root/proc" || mount --bind /proc "$root/proc"
-    mountpoint -q "$root/dev/shm" || { mkdir -p "$root/dev/shm" && mount --bind /dev/shm "$root/dev/shm"; }
+    for name in proc sys dev/shm; do
+        mkdir -p "$root/$name"
+        mountpoint -q "$root/$name" || mount --bind "/$name" "$root/$name"
+    done
     for name in tuned xhc acoll; do
         echo "--peer=ompi6-$name=env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root chroot $root mpirun --allow-run-as-root -n 2" \
             "--mca coll_${name}_priority 100 --mca pml ob1 /gpuring/gpuring_bench"
