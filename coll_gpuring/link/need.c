@@ -3,6 +3,7 @@
 #include "link/need.h"
 
 #include "link/fifo.h"
+#include "sched/algos.h"
 #include "sched/sched.h"
 #include "topo/torus.h"
 
@@ -17,17 +18,6 @@ static struct gr_links_count count_lines(const struct gr_team *team)
     }
     n = torus->ndims > 0 ? n : team->p - 1;
     return (struct gr_links_count) {n, n};
-}
-
-/* Rounds of an agreement by dissemination. */
-static int count_rounds(int p)
-{
-    int rounds = 0;
-
-    while (1 << rounds < p) {
-        rounds++;
-    }
-    return rounds;
 }
 
 struct gr_need gr_team_need(const struct gr_team *team, int way, uint32_t nchannels)
@@ -45,8 +35,9 @@ struct gr_need gr_team_need(const struct gr_team *team, int way, uint32_t nchann
         link += gr_link_net_bytes(set->nslots, set->slot_bytes);
         ends = 2;
     }
+    /* the agreement is by dissemination */
     return (struct gr_need) {.links = n.most * channels,
                              .bytes = (size_t) (n.mean * channels) * link,
                              .most_bytes = (size_t) (n.most * channels) * link,
-                             .messages = n.most * channels * ends + count_rounds(team->p)};
+                             .messages = n.most * channels * ends + gr_doubling_rounds(team->p)};
 }
