@@ -121,9 +121,12 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
 /* By what is known of the node; what was measured in this job decides no order of reduction. */
 static struct gr_choice select_on_hosts(const struct gr_comm *comm, const struct gr_select_args *q)
 {
-    struct gr_costs fixed = gr_machine_costs(&comm->fixed, &gr_costs_host, q),
-                    measured = gr_machine_costs(&comm->machine, &gr_costs_host, q);
+    struct gr_costs fixed = gr_machine_costs(&comm->fixed, &gr_costs_host, q), measured;
 
+    if (gr_machine_equal(&comm->fixed, &comm->machine)) {
+        return gr_select(&fixed, q);
+    }
+    measured = gr_machine_costs(&comm->machine, &gr_costs_host, q);
     return gr_select_measured(&fixed, &measured, q);
 }
 

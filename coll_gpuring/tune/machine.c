@@ -84,6 +84,18 @@ int gr_machine_good(const struct gr_machine *m)
     return good;
 }
 
+int gr_machine_equal(const struct gr_machine *a, const struct gr_machine *b)
+{
+    int row, k, equal = 1;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        for (k = 0; k < gr_machine_rows[row].values; k++) {
+            equal = equal && values_of(a, row)[k] == values_of(b, row)[k];
+        }
+    }
+    return equal;
+}
+
 int gr_machine_parse(struct gr_machine *m, int row, const char *text)
 {
     const struct gr_machine_row *r = &gr_machine_rows[row];

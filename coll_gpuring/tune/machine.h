@@ -55,6 +55,9 @@ int gr_machine_knows(const struct gr_machine *m, int row);
 /* Whether each constant is not known, or one that a computer can have. */
 int gr_machine_good(const struct gr_machine *m);
 
+/* Whether both know the same, with the same times. */
+int gr_machine_equal(const struct gr_machine *a, const struct gr_machine *b);
+
 /*
  * Read a row's values from text: numbers separated by spaces or commas. Returns 0; or -1: other
  * than that, or not as a computer can have them; *m is as before then.
