@@ -45,9 +45,26 @@ struct pace {
     double all;   /* all requests, where replies come in time; a request, then its reply is late */
     double train; /* a train that takes so long says what the rate is, if it is longer than: */
     double trips; /* so many round trips */
+    int pings;
+    int short_trains;
+    int window; /* messages in flight: what moves while one of the two has no core */
+    int length; /* messages of a train, if they are neither too short nor too long then */
 };
-static const struct pace alone = {.all = 0.02, .train = 0.003, .trips = 2};
-static const struct pace shared = {.all = 0.1, .train = 0.02, .trips = 4};
+static const struct pace alone = {.all = 0.02,
+                                  .train = 0.003,
+                                  .trips = 2,
+                                  .pings = 12,
+                                  .short_trains = 3,
+                                  .window = 8,
+                                  .length = 16};
+/* What a message costs cannot be seen there: the time is left for the rate. */
+static const struct pace shared = {.all = 0.1,
+                                   .train = 0.02,
+                                   .trips = 4,
+                                   .pings = 2,
+                                   .short_trains = 1,
+                                   .window = 32,
+                                   .length = 128};
 
 #define GIVE_UP 10 /* times `all`: all requests, late replies included */
 
@@ -60,19 +77,17 @@ static const struct pace shared = {.all = 0.1, .train = 0.02, .trips = 4};
 #define ROUND_TRIPS 25
 
 enum {
-    PINGS = 12,
-    SHORT_TRAINS = 3, /* of SHORT_COUNT messages of SHORT_BYTES */
     LONG_TRAINS = 3,  /* of the length that says what the rate is */
     MOST_LATE = 2,    /* replies that are not counted */
-    SHORT_COUNT = 16,
+    SHORT_COUNT = 16, /* messages of a short train, each of */
     SHORT_BYTES = 64,
     FIRST_TRAIN = 16 << 10, /* bytes of the first long train */
     LAST_TRAIN = 4 << 20,
-    WINDOW = 8, /* messages in flight */
-    /* most bytes of a message: short ones leave at once, long ones wait until they are received */
-    CHUNK = 8 << 10,
-    FAST_TRAIN = 1 << 20, /* from so many bytes on, which only fast networks see: */
-    FAST_CHUNK = 64 << 10
+    /* bytes of a message: short ones leave at once, long ones may wait until they are received */
+    LEAST_MESSAGE = 8 << 10,
+    MOST_MESSAGE = 64 << 10,
+    MOST_WINDOW = 32,          /* messages in flight */
+    MOST_IN_FLIGHT = 512 << 10 /* their bytes */
 };
 
 enum phase { ASK, MEASURE, TELL };
@@ -86,8 +101,9 @@ struct news {
 
 /* From rank 0 to its partner; replies have the same form. */
 struct request {
-    int32_t count; /* messages that follow; 0: none; END: no request follows */
-    int32_t bytes; /* of each */
+    int32_t count;  /* messages that follow; 0: none; END: no request follows */
+    int32_t bytes;  /* of each */
+    int32_t window; /* in flight */
 };
 #define END (-1)
 
@@ -96,8 +112,8 @@ enum { TAG_ASK, TAG_TELL, TAG_REQUEST, TAG_TRAIN };
 
 /* The messages of a train: a window of them is in flight. */
 struct train {
-    unsigned char *buffer; /* [WINDOW][FAST_CHUNK]; owned */
-    struct gr_message *messages[WINDOW];
+    unsigned char *buffer; /* [request.window][request.bytes]; owned */
+    struct gr_message *messages[MOST_WINDOW];
     int posted; /* messages that were posted */
     int over;   /* messages that are complete */
 };
@@ -229,13 +245,13 @@ static int move_train(struct gr_network_probe *probe, bool send, int rank)
     int rc;
 
     while (t->over < r->count) {
-        struct gr_message **oldest = &t->messages[t->over % WINDOW];
+        struct gr_message **oldest = &t->messages[t->over % r->window];
 
-        if (t->posted < r->count && t->posted < t->over + WINDOW) {
-            int slot = t->posted++ % WINDOW;
+        if (t->posted < r->count && t->posted < t->over + r->window) {
+            int slot = t->posted++ % r->window;
 
-            rc = post(probe, send, t->buffer + (size_t) slot * FAST_CHUNK, (size_t) r->bytes, rank,
-                      TAG_TRAIN, &t->messages[slot]);
+            rc = post(probe, send, t->buffer + (size_t) slot * (size_t) r->bytes, (size_t) r->bytes,
+                      rank, TAG_TRAIN, &t->messages[slot]);
             if (0 != rc) {
                 return rc;
             }
@@ -299,18 +315,32 @@ static int ask(struct gr_network_probe *probe)
                    : rc;
 }
 
+static const struct pace *pace_of(const struct gr_network_probe *probe)
+{
+    return comm_of(probe)->oversubscribed ? &shared : &alone;
+}
+
 static void set_question(struct gr_network_probe *probe, enum question question, int bytes)
 {
-    int chunk = bytes >= FAST_TRAIN ? FAST_CHUNK : CHUNK;
+    const struct pace *pace = pace_of(probe);
+    int message = LEAST_MESSAGE;
 
+    while (message < MOST_MESSAGE && message * pace->length < bytes) {
+        message *= 2;
+    }
     probe->question = question;
     probe->asked = 0;
     probe->least = 0;
-    probe->request = (struct request) {0};
+    probe->request = (struct request) {.window = pace->window};
     if (SHORT_TRAIN == question) {
-        probe->request = (struct request) {.count = SHORT_COUNT, .bytes = SHORT_BYTES};
+        probe->request.count = SHORT_COUNT;
+        probe->request.bytes = SHORT_BYTES;
     } else if (LONG_TRAIN_OF == question) {
-        probe->request = (struct request) {.count = bytes / chunk, .bytes = chunk};
+        probe->request.count = bytes / message;
+        probe->request.bytes = message;
+        if (pace->window * message > MOST_IN_FLIGHT) {
+            probe->request.window = MOST_IN_FLIGHT / message;
+        }
     }
 }
 
@@ -352,11 +382,6 @@ static void conclude(struct gr_network_probe *probe)
     }
 }
 
-static const struct pace *pace_of(const struct gr_network_probe *probe)
-{
-    return comm_of(probe)->oversubscribed ? &shared : &alone;
-}
-
 static bool is_far(const struct gr_network_probe *probe)
 {
     return probe->round_trip > FAR;
@@ -381,16 +406,17 @@ static bool is_enough(const struct gr_network_probe *probe)
  */
 static bool ask_again(const struct gr_network_probe *probe, double took, double since)
 {
-    double all = pace_of(probe)->all;
+    const struct pace *pace = pace_of(probe);
 
     switch (probe->question) {
     case PING:
-        return probe->asked < 2 || (probe->asked < PINGS && since < all / 4);
+        return probe->asked < 2 || (probe->asked < pace->pings && since < pace->all / 4);
     case SHORT_TRAIN:
-        return probe->asked < SHORT_TRAINS && since < all / 2;
+        return probe->asked < pace->short_trains && since < pace->all / 2;
     default:
         return (is_far(probe) && probe->asked < 2) ||
-               (is_enough(probe) && probe->asked < LONG_TRAINS && since + took < budget(probe));
+               (is_enough(probe) && probe->asked < LONG_TRAINS &&
+                since + took + probe->round_trip < budget(probe));
     }
 }
 
@@ -475,7 +501,7 @@ static int begin_measure(struct gr_network_probe *probe)
         return begin_rounds(probe, TELL);
     }
     probe->phase = MEASURE;
-    probe->train.buffer = calloc(WINDOW, FAST_CHUNK);
+    probe->train.buffer = calloc(1, MOST_IN_FLIGHT);
     if (NULL == probe->train.buffer) {
         return GR_ERR_NOMEM;
     }

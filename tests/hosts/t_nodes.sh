@@ -47,9 +47,16 @@ tap_check "3+1: communicators within a host and across" good_through_gpuring
 
 # A line of each communicator and order of calls; of those of one job the first measures.
 class_is() { good_through_gpuring && seen "between nodes: measured: .*Mbit/s \\(class $1\\)" && not_seen 'between nodes: (built|by)'; }
+# Where other programs take the cores meanwhile a train can be late: then another job measures.
+measured_as() { # RATE
+    for _ in 1 2 3; do
+        nodes "2x2 --rate=${1}mbit" 4 --mca coll_gpuring_verbose 1 -- hello_coll
+        ! class_is "$1" || return 0
+    done
+    false
+}
 for rate in 100 1000; do # a class holds for up to an eighth, and a quarter, which load leaves of these
-    nodes "2x2 --rate=${rate}mbit" 4 --mca coll_gpuring_verbose 1 -- hello_coll
-    tap_check "2x2 of $rate Mbit/s: that is the class of what was measured" class_is $rate
+    tap_check "2x2 of $rate Mbit/s: that is the class of what was measured" measured_as $rate
 done
 gives_up() { good_through_gpuring && seen 'between nodes: built in' && not_seen 'between nodes: measured'; }
 nodes '2x1 --rate=200kbit' 2 --mca coll_gpuring_verbose 1 -- hello_coll
