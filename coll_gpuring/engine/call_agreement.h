@@ -89,8 +89,8 @@ void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *para
 int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use);
 
 /*
- * The links or boards that an agreement of the queue's ops needs: their state, and a set-up of them,
- * numbered `number`, which the caller owns; NULL: no memory.
+ * The links or boards that an agreement of the queue's ops needs: their state, and a set-up of
+ * them, numbered `number`, which the caller owns; NULL: no memory.
  */
 enum gr_links mca_coll_gpuring_agreement_links(const struct gr_op_queue *queue);
 struct gr_setup *mca_coll_gpuring_agreement_connect(struct gr_op_queue *queue, uint32_t number);

@@ -69,7 +69,7 @@ static struct gr_internode internode_of(const struct gr_comm *comm,
 /* What calls go by that must not depend on whether a rank knows already what was measured. */
 static const struct gr_network unmeasured;
 
-/* What the op's order of calls knows; inits of persistent requests are in that of blocking calls. */
+/* What the op's order of calls knows. Inits of persistent requests are among the blocking calls. */
 static const struct gr_network *network_of(const struct gr_comm *comm, const struct gr_op *op)
 {
     return &comm->network[op->persistent ? GR_ORDER_BLOCKING : op->queue->order].network;
@@ -275,9 +275,9 @@ static struct gr_chosen select_as_last(struct gr_comm *comm, const struct gr_op 
 }
 
 /*
- * With fewer links a call may take so many times as long as the model expects of the best algorithm;
- * else the saved collective is likely to be faster. Which of both a reduction takes must not depend
- * on what was measured in this job.
+ * With fewer links a call may take so many times as long as the model expects of the best
+ * algorithm; else the saved collective is likely to be faster. Which of both a reduction takes must
+ * not depend on what was measured in this job.
  */
 #define MOST_SLOWER 2.0
 
@@ -337,8 +337,8 @@ static bool choose_compact(const struct gr_comm *comm, struct gr_op *op,
 }
 
 /*
- * The links of op->choice may not be made: choose smaller ones, or among algorithms whose links may.
- * Returns as op_choose().
+ * The links of op->choice may not be made: choose smaller ones, or among algorithms whose links
+ * may. Returns as op_choose().
  */
 static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
 {

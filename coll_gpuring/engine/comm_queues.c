@@ -22,7 +22,7 @@
 /* Shortest slot worth a link, in bytes. */
 #define GR_COMPACT_LEAST 256
 
-/* Slots of the links that small_links() chooses: their number and size; 0: there are no such links. */
+/* Slots of the links for small messages: their number and size; 0: there are no such links. */
 struct small_links {
     uint32_t slots;
     size_t bytes;

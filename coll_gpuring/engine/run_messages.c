@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Executor: Open MPI's point-to-point messages, for nonblocking calls whose links were refused (no
- * shared memory on some rank), or need more memory than is allowed (engine/setup_bound.h). Such a call cannot be left to the saved collective any more. Each
- * rank sends its contribution to every rank that needs it, and receives from the others in the
- * order of their ranks. This is slow, and needs memory for the contribution and one message.
+ * shared memory on some rank), or need more memory than is allowed (engine/setup_bound.h). Such a
+ * call cannot be left to the saved collective any more. Each rank sends its contribution to every
+ * rank that needs it, and receives from the others in the order of their ranks. This is slow, and
+ * needs memory for the contribution and one message.
  *
  * One tag is enough: the ops of a queue run in call order.
  */

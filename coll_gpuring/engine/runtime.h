@@ -40,6 +40,17 @@ int gr_runtime_receive(const struct gr_comm *comm, void *buf, size_t bytes, int 
  */
 int gr_runtime_test(struct gr_message **message);
 
+/* The same of n messages: 1 when all are complete. */
+static inline int gr_runtime_test_all(struct gr_message **messages, int n)
+{
+    int k, rc = 1;
+
+    for (k = 0; k < n && 1 == rc; k++) {
+        rc = gr_runtime_test(&messages[k]);
+    }
+    return rc;
+}
+
 /*
  * The tag at an offset of the range of tags that is reserved for these messages; the following tags
  * of a range are lower. Offsets:

@@ -7,9 +7,8 @@
  *      ORDER     the same: rank 0 sends all ranks the order of the rings
  *      HANDLES   each reader reserves memory and sends its handle to the writer
  *      REPLIES   between devices, and between nodes: each writer replies with its own handle
- *      AGREE     all ranks learn the worst status, by dissemination: in round k rank r sends what
- *                it has heard to r + 2^k, and receives from r - 2^k; after ceil(log2 p) rounds all
- *                know the same. Then the team takes the links, or none, on all ranks
+ *      AGREE     all ranks learn the worst status (dissemination.h). Then the team takes the links,
+ *                or none, on all ranks
  *
  * Set-ups are numbered at the calls that need them, which come in the same order on all ranks. The
  * tags of their messages contain the number, so several set-ups can be in progress in any order:
@@ -45,19 +44,16 @@
 
 /* ---- messages ---- */
 
-/* 1: all messages are complete, and freed; 0: not yet; negative: an error. */
-static int requests_done(struct gr_setup *s)
+/* Whether all messages are complete: an enum gr_status, or GR_ERR_FAILED. */
+static int poll_messages(struct gr_setup *s)
 {
-    int k, rc;
+    int rc = gr_runtime_test_all(s->messages, s->nmessages);
 
-    for (k = 0; k < s->nmessages; k++) {
-        rc = gr_runtime_test(&s->messages[k]);
-        if (1 != rc) {
-            return rc;
-        }
+    if (1 != rc) {
+        return 0 == rc ? GR_AGAIN : rc;
     }
     s->nmessages = 0;
-    return 1;
+    return GR_DONE;
 }
 
 static int endpoints_of(const struct gr_connections *side)
@@ -155,15 +151,19 @@ static int post_replies(struct gr_setup *s)
     return 0 == rc ? post_side(s, true, true, j->memory->reply_at, near ? 0 : j->out.near) : rc;
 }
 
-/* The worst status of both, and the lowest rank with it. */
-static struct gr_setup_result combine(struct gr_setup_result a, struct gr_setup_result b)
+/* Take the worst status of both, and the lowest rank with it. */
+static void combine(void *to, const void *from)
 {
-    struct gr_setup_result v =
-        a.status < b.status || (a.status == b.status && a.rank < b.rank) ? a : b;
+    const struct gr_setup_result *heard = from;
+    struct gr_setup_result *mine = to;
 
-    v.agreed = gr_join_agreement_combine(a.agreed, b.agreed);
-    v.nonce = a.nonce > b.nonce ? a.nonce : b.nonce;
-    return v;
+    if (heard->status < mine->status ||
+        (heard->status == mine->status && heard->rank < mine->rank)) {
+        mine->status = heard->status;
+        mine->rank = heard->rank;
+    }
+    mine->agreed = gr_join_agreement_combine(mine->agreed, heard->agreed);
+    mine->nonce = heard->nonce > mine->nonce ? heard->nonce : mine->nonce;
 }
 
 /* A number that tells this communicator from earlier ones. */
@@ -176,7 +176,7 @@ static uint64_t nonce_new(void)
 }
 
 /* Map the last handles, and start to agree on this rank's status. */
-static void conclude(struct gr_setup *s)
+static int begin_agreement(struct gr_setup *s)
 {
     mca_coll_gpuring_endpoints_map(s, &s->join.status);
     s->result.status = gr_join_map(&s->join, &s->result.agreed);
@@ -185,22 +185,15 @@ static void conclude(struct gr_setup *s)
     if (0 != s->result.status && s->device && '\0' == s->why[0]) {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
-    s->distance = 1;
-}
-
-static int post_result(struct gr_setup *s)
-{
-    int p = s->queue->comm->size, rank = s->queue->comm->rank, rc;
-
     s->state = GR_SETUP_AGREE;
-    s->sent = s->result;
-    rc = mca_coll_gpuring_setup_post(s, false, &s->heard, sizeof(s->heard),
-                                     (rank - s->distance + p) % p);
-    if (0 == rc) {
-        rc = mca_coll_gpuring_setup_post(s, true, &s->sent, sizeof(s->sent),
-                                         (rank + s->distance) % p);
-    }
-    return rc;
+    s->rounds = (struct gr_dissemination) {.comm = s->queue->comm,
+                                           .tag = mca_coll_gpuring_setup_phase_tag(s),
+                                           .bytes = sizeof(s->result),
+                                           .mine = &s->result,
+                                           .sent = &s->sent,
+                                           .heard = &s->heard,
+                                           .combine = combine};
+    return mca_coll_gpuring_dissemination_begin(&s->rounds);
 }
 
 static int begin(struct gr_setup *s)
@@ -212,10 +205,10 @@ static int begin(struct gr_setup *s)
     return s->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_handles(s);
 }
 
-/* Begin the next phase, as all messages of this one are complete. *over: there is none. */
+/* Begin the next phase, as this one is done. *over: there is none. */
 static int next(struct gr_setup *s, bool *over)
 {
-    int p = s->queue->comm->size, rc;
+    int rc;
 
     switch (s->state) {
     case GR_SETUP_NEW:
@@ -228,16 +221,12 @@ static int next(struct gr_setup *s, bool *over)
     case GR_SETUP_HANDLES:
         return post_replies(s);
     case GR_SETUP_REPLIES:
-        conclude(s);
-        break;
+        return begin_agreement(s);
     case GR_SETUP_AGREE:
-        s->result = combine(s->result, s->heard);
-        s->distance *= 2;
+        *over = true;
         break;
     }
-    /* the agreement: its first or next round, or its end */
-    *over = s->distance >= p;
-    return *over ? 0 : post_result(s);
+    return 0;
 }
 
 int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
@@ -247,9 +236,10 @@ int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
     int rc;
 
     for (;;) {
-        rc = requests_done(s);
-        if (1 != rc) {
-            return 0 == rc ? GR_AGAIN : rc;
+        rc = GR_SETUP_AGREE == s->state ? mca_coll_gpuring_dissemination_poll(&s->rounds, moved)
+                                        : poll_messages(s);
+        if (GR_DONE != rc) {
+            return rc;
         }
         ++*moved;
         rc = next(s, &over);

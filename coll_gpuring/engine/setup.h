@@ -6,6 +6,8 @@
 #ifndef GR_ENGINE_SETUP_H
 #define GR_ENGINE_SETUP_H
 
+#include "engine/dissemination.h"
+
 #include "cuda/device.h"
 #include "exec/gpu/team.h"
 #include "link/fifo.h"
@@ -24,9 +26,9 @@ struct gr_op;
 
 /*
  * Create a set-up; it sends nothing yet. In host memory: of what `way` needs for a call with
- * nchannels channels (link/team.h). On devices: of what op's algorithm needs; op's buffers determine the device of the first set-up, and
- * op must outlive it. number: from gr_setup_number() at the time of the call, so that it is the
- * same on all ranks. NULL: no memory.
+ * nchannels channels (link/team.h). On devices: of what op's algorithm needs; op's buffers
+ * determine the device of the first set-up, and op must outlive it. number: from gr_setup_number()
+ * at the time of the call, so that it is the same on all ranks. NULL: no memory.
  */
 struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root,
                                             uint32_t nchannels, uint32_t number);
@@ -49,7 +51,7 @@ enum gr_setup_state {
     GR_SETUP_ORDER,   /* rank 0 sends the order of the rings */
     GR_SETUP_HANDLES, /* readers send handles to writers */
     GR_SETUP_REPLIES, /* writers reply */
-    GR_SETUP_AGREE    /* all ranks agree on the worst status, by dissemination */
+    GR_SETUP_AGREE    /* all ranks agree on the worst status */
 };
 
 /* A message of the last phase: what the sender has heard so far, of itself and others. */
@@ -100,7 +102,7 @@ struct gr_setup {
     struct gr_message **messages;    /* of the phase; owned */
     int nmessages;                   /* messages in flight */
     int awaited;                     /* the first `awaited` messages are receives */
-    int distance;                    /* agreement: 2^round */
+    struct gr_dissemination rounds;  /* of the agreement */
     struct gr_setup_result sent;     /* agreement: sent in this round */
     struct gr_setup_result heard;    /* agreement: received in this round */
     struct gr_setup_result result;   /* of all ranks heard so far; at the end, of all ranks */

@@ -59,8 +59,8 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
                                          [GR_SETUP_HANDLES] = "handles",
                                          [GR_SETUP_REPLIES] = "replies"};
     struct gr_setup *s = ctx;
-    int p = s->queue->comm->size, k;
     size_t used;
+    int k;
 
     if (GR_SETUP_NEW == s->state) {
         snprintf(text, size, "set-up of %s%s, not begun", gr_way_name(s->way), where(s));
@@ -68,8 +68,8 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     }
     if (GR_SETUP_AGREE == s->state) {
         snprintf(text, size, "set-up of %s%s, agreement at distance %d, waits for rank %d",
-                 gr_way_name(s->way), where(s), s->distance,
-                 (s->queue->comm->rank - s->distance + p) % p);
+                 gr_way_name(s->way), where(s), s->rounds.distance,
+                 mca_coll_gpuring_dissemination_awaits(&s->rounds));
         return;
     }
     used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way),

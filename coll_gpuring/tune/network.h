@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the network between nodes is like: measured once in a job (engine/network.h), and turned
- * into constants of the cost model.
+ * What the network between nodes is like: measured once in a job (engine/network_probe.h), and
+ * turned into constants of the cost model.
  *
  * The order of a reduction follows these constants, and must not change from run to run. So what
  * is measured only says which class a network is in: the model gets the class's value. Classes of

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The questions of network_questions.h, and when each has been asked often enough. */
+#include "engine/network_questions.h"
+
+/* How long, and how often, to ask. */
+struct pace {
+    double all;       /* seconds for all requests; a reply that takes longer than that is late */
+    double train;     /* least seconds of a train that says what the rate is */
+    double trips;     /* least round trips that it takes */
+    int pings;        /* most pings */
+    int short_trains; /* most short trains */
+    int window;       /* messages of a train in flight */
+    int length;       /* messages of a long train, where their limits of bytes allow it */
+};
+
+static const struct pace alone = {.all = 0.02,
+                                  .train = 0.003,
+                                  .trips = 2,
+                                  .pings = 12,
+                                  .short_trains = 3,
+                                  .window = 8,
+                                  .length = 16};
+/*
+ * Where ranks share cores, one that waits for a core is some milliseconds late. Trains must take
+ * longer than that, and have enough in flight to go on meanwhile. What a message costs cannot be
+ * seen there, so the time is left for the rate.
+ */
+static const struct pace shared = {.all = 0.1,
+                                   .train = 0.02,
+                                   .trips = 4,
+                                   .pings = 2,
+                                   .short_trains = 1,
+                                   .window = GR_NETWORK_WINDOW,
+                                   .length = 128};
+
+/* Nothing is measured if all requests take so many times `all`, late replies included. */
+#define GIVE_UP 10
+
+/*
+ * A round trip of FAR seconds: a connection of TCP, which may have only some data in flight at
+ * first, takes several round trips for a train. So each train is sent twice, and trains grow
+ * faster; all requests together may take ROUND_TRIPS.
+ */
+#define FAR 0.001
+#define ROUND_TRIPS 25
+
+enum {
+    LONG_TRAINS = 3,        /* trains of the length that says what the rate is */
+    MOST_LATE = 2,          /* late replies that are not counted */
+    SHORT_COUNT = 16,       /* messages of a short train */
+    SHORT_BYTES = 64,       /* bytes of each of them */
+    FIRST_TRAIN = 16 << 10, /* bytes of the first long train */
+    LAST_TRAIN = 4 << 20,   /* a train of that many bytes is the longest */
+    /*
+     * Bytes of a message of a long train. Shorter ones would leave at once, one by one; longer ones
+     * may wait until the receiver is there.
+     */
+    LEAST_MESSAGE = 8 << 10,
+    MOST_MESSAGE = 64 << 10
+};
+
+static double max(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static const struct pace *pace_of(const struct gr_network_questions *q)
+{
+    return q->shares_cores ? &shared : &alone;
+}
+
+/* bytes: of a long train. */
+static void set_question(struct gr_network_questions *q, enum gr_network_question question,
+                         int bytes)
+{
+    const struct pace *pace = pace_of(q);
+    int message = LEAST_MESSAGE;
+
+    while (message < MOST_MESSAGE && message * pace->length < bytes) {
+        message *= 2;
+    }
+    q->question = question;
+    q->asked = 0;
+    q->least = 0;
+    q->request = (struct gr_network_request) {.window = pace->window};
+    switch (question) {
+    case GR_NETWORK_PING:
+        break;
+    case GR_NETWORK_SHORT_TRAIN:
+        q->request.count = SHORT_COUNT;
+        q->request.bytes = SHORT_BYTES;
+        break;
+    case GR_NETWORK_LONG_TRAIN:
+        q->request.count = bytes / message;
+        q->request.bytes = message;
+        if (pace->window * message > GR_NETWORK_IN_FLIGHT) {
+            q->request.window = GR_NETWORK_IN_FLIGHT / message;
+        }
+        break;
+    case GR_NETWORK_NOTHING:
+        q->request.count = GR_NETWORK_END;
+        break;
+    }
+}
+
+static int train_bytes(const struct gr_network_questions *q)
+{
+    return q->request.count * q->request.bytes;
+}
+
+/*
+ * Seconds that the messages of a train took beside a round trip. Where ranks share cores the round
+ * trip may have waited for a core; it is short beside a train there, and not taken off.
+ */
+static double train_took(const struct gr_network_questions *q)
+{
+    return max(q->least - (q->shares_cores ? 0 : q->round_trip), 0);
+}
+
+/* The least time of all replies to the question is known: what follows from it. */
+static void conclude(struct gr_network_questions *q)
+{
+    switch (q->question) {
+    case GR_NETWORK_PING:
+        q->round_trip = q->least;
+        q->result.latency = (float) (1e6 * q->least / 2);
+        break;
+    case GR_NETWORK_SHORT_TRAIN:
+        q->result.message = (float) (1e6 * train_took(q) / SHORT_COUNT);
+        break;
+    default:
+        /* no train is faster than a ping: a difference below the clock's ticks means nothing */
+        q->result.mbit = (float) (8e-6 * train_bytes(q) / max(train_took(q), 1e-7));
+    }
+}
+
+static bool is_far(const struct gr_network_questions *q)
+{
+    return q->round_trip > FAR;
+}
+
+/* Seconds that all requests may take, where replies come in time. */
+static double budget(const struct gr_network_questions *q)
+{
+    return max(pace_of(q)->all, ROUND_TRIPS * q->round_trip);
+}
+
+/* Whether the train has taken so long, beside a round trip, that it says what the rate is. */
+static bool is_enough(const struct gr_network_questions *q)
+{
+    const struct pace *pace = pace_of(q);
+
+    return train_took(q) >= max(pace->train, pace->trips * q->round_trip);
+}
+
+/* Whether the question is to be asked once more. took: the last reply; since: all requests. */
+static bool ask_again(const struct gr_network_questions *q, double took, double since)
+{
+    const struct pace *pace = pace_of(q);
+
+    switch (q->question) {
+    case GR_NETWORK_PING:
+        return q->asked < 2 || (q->asked < pace->pings && since < pace->all / 4);
+    case GR_NETWORK_SHORT_TRAIN:
+        return q->asked < pace->short_trains && since < pace->all / 2;
+    default:
+        return (is_far(q) && q->asked < 2) ||
+               (is_enough(q) && q->asked < LONG_TRAINS && since + took + q->round_trip < budget(q));
+    }
+}
+
+/* The question after the one that is answered. since: seconds from the first request. */
+static void next_question(struct gr_network_questions *q, double since)
+{
+    double trip = q->round_trip, took = train_took(q);
+    int longer = is_far(q) && took < pace_of(q)->trips * trip / 2 ? 4 : 2;
+
+    if (GR_NETWORK_PING == q->question) {
+        set_question(q, GR_NETWORK_SHORT_TRAIN, 0);
+    } else if (GR_NETWORK_SHORT_TRAIN == q->question) {
+        set_question(q, GR_NETWORK_LONG_TRAIN, FIRST_TRAIN);
+    } else if (is_enough(q) || train_bytes(q) >= LAST_TRAIN ||
+               since + trip + longer * took > budget(q)) {
+        set_question(q, GR_NETWORK_NOTHING, 0);
+    } else {
+        set_question(q, GR_NETWORK_LONG_TRAIN, longer * train_bytes(q));
+    }
+}
+
+void mca_coll_gpuring_network_ask_first(struct gr_network_questions *q, bool shares_cores,
+                                        double now)
+{
+    *q = (struct gr_network_questions) {
+        .shares_cores = shares_cores, .first = now, .begin = now, .asked_at = now};
+    set_question(q, GR_NETWORK_PING, 0);
+}
+
+void mca_coll_gpuring_network_ask_next(struct gr_network_questions *q, double now)
+{
+    double took = now - q->asked_at, all = pace_of(q)->all, trip = q->round_trip;
+    bool late = took > all + 2 * trip && q->late < MOST_LATE;
+
+    q->asked_at = now;
+    if (late) {
+        q->late++;
+        q->begin += took;
+    } else {
+        q->asked++;
+        /* where there are several, the first may have made the connection, or passed as a burst */
+        q->least = q->asked <= 2 || took < q->least ? took : q->least;
+    }
+    if (now - q->first > max(GIVE_UP * all, 2 * ROUND_TRIPS * trip)) {
+        q->result = (struct gr_network) {0};
+        set_question(q, GR_NETWORK_NOTHING, 0);
+    } else if (!late && !ask_again(q, took, now - q->begin)) {
+        conclude(q);
+        next_question(q, now - q->begin);
+    }
+}
