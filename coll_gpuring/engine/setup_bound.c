@@ -19,10 +19,15 @@ static const struct gr_team *team_of(const struct gr_comm *comm)
     return comm->queues[GR_ORDER_BLOCKING]->team;
 }
 
+static int way_of(int algo, int small)
+{
+    return small ? GR_WAY_SMALL + algo : algo;
+}
+
 /* Memory per rank of the links that an algorithm needs for one root. */
 static size_t need_of(const struct gr_team *team, int algo, int small, uint32_t nchannels)
 {
-    int way = small ? GR_WAY_SMALL + algo : algo;
+    int way = way_of(algo, small);
 
     return gr_team_need(team, way, gr_team_channels(team, way, nchannels)).bytes;
 }
@@ -81,7 +86,7 @@ static bool is_free(const struct gr_comm *comm, const struct gr_op *op, int algo
         return false;
     }
     return GR_LINKS_NONE !=
-           gr_team_links(op->queue->team, small ? GR_WAY_SMALL + algo : algo, op->root, nchannels);
+           gr_team_links(op->queue->team, way_of(algo, small), op->root, nchannels);
 }
 
 static bool is_allowed(const struct gr_comm *comm, const struct gr_op *op, int algo, int small,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct gr_channel_set *set(const struct gr_join *join)
+static const struct gr_channel_set *set(const struct gr_join *join)
 {
     return gr_team_channel_set(join->team, join->way);
 }
@@ -172,7 +172,7 @@ static void attach(struct gr_link *l, const struct gr_channel_set *b,
 
 static void take_links(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
-    struct gr_channel_set *b = set(join);
+    const struct gr_channel_set *b = set(join);
     int k;
 
     for (k = 0; 0 == status && k < join->in.n; k++) {
@@ -301,7 +301,7 @@ static void take_boards(struct gr_join *join, int status, const struct gr_join_a
     for (k = 0; 0 == status && k < join->out.n; k++) {
         struct gr_host_connection *w = &join->out.host[k];
         struct gr_boards *b = boards_at(join, w->end.channel);
-        int member = (w->end.rank - b->group.first) / b->group.step;
+        int member = gr_group_member(&b->group, w->end.rank);
 
         b->leases[member] = w->handle.lease;
         gr_board_attach(&b->box, member, w->base);

@@ -22,9 +22,7 @@ static struct gr_links_count count_lines(const struct gr_team *team)
 
 struct gr_need gr_team_need(const struct gr_team *team, int way, uint32_t nchannels)
 {
-    const struct gr_channel_set *set = GR_WAY_NOTES == way   ? &team->notes
-                                       : way >= GR_WAY_SMALL ? &team->small
-                                                             : &team->data;
+    const struct gr_channel_set *set = gr_team_channel_set(team, way);
     struct gr_links_count n = GR_WAY_NOTES == way
                                   ? count_lines(team)
                                   : gr_algo_links(gr_way_algo(way), team->p, &team->rings.torus);

@@ -217,29 +217,25 @@ int gr_team_nboards(struct gr_team *team, int way)
     return n;
 }
 
-struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way)
+const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int way)
 {
     return GR_WAY_NOTES == way ? &team->notes : way >= GR_WAY_SMALL ? &team->small : &team->data;
-}
-
-uint32_t gr_team_channels(const struct gr_team *team, int way, uint32_t nchannels)
-{
-    uint32_t most, n = 1;
-
-    if (gr_way_has_boards(way) || GR_WAY_NOTES == way) {
-        return 1;
-    }
-    most = way >= GR_WAY_SMALL ? team->small.nchannels : team->data.nchannels;
-    while (n < nchannels && n < most) {
-        n *= 2;
-    }
-    return n < most ? n : most;
 }
 
 /* Channels in the state of a way: boards and notes have one. */
 static uint32_t counted(int way, uint32_t nchannels)
 {
     return gr_way_has_boards(way) || GR_WAY_NOTES == way ? 1 : nchannels;
+}
+
+uint32_t gr_team_channels(const struct gr_team *team, int way, uint32_t nchannels)
+{
+    uint32_t most = counted(way, gr_team_channel_set(team, way)->nchannels), n = 1;
+
+    while (n < nchannels && n < most) {
+        n *= 2;
+    }
+    return n < most ? n : most;
 }
 
 enum gr_links gr_team_links(const struct gr_team *team, int way, int root, uint32_t nchannels)

@@ -152,7 +152,7 @@ struct gr_boards *gr_team_boards(struct gr_team *team, int way);
 int gr_team_nboards(struct gr_team *team, int way);
 
 /* The links of any other `way`. */
-struct gr_channel_set *gr_team_channel_set(struct gr_team *team, int way);
+const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int way);
 
 /* The links of a call: for small messages, or not. */
 static inline const struct gr_channel_set *gr_team_links_of(const struct gr_team *team, int small)

@@ -4,8 +4,8 @@
  * were a process, and this harness carries the handles between them that the engine would send as
  * messages.
  *
- * EX_STEPPED   one thread runs all ranks, anyone next, each as far as a coin lets it: a repeatable
- * order
+ *      EX_STEPPED   one thread runs all ranks, any of them next, each as far as a coin lets it: a
+ *                   repeatable order
  *      EX_THREADS   a thread per rank, with delays
  *
  * Ranks go from one case to the next without waiting for each other, so several collectives are
@@ -93,7 +93,7 @@ struct ex_world {
     char why[512];
 };
 
-/* Pools of at most pool_bytes each, and teams. torus: text, or "". 0, or -1 with why. */
+/* Pools of at most pool_bytes each, and teams. 0, or -1 with why. */
 int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool_bytes,
             uint64_t seed);
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "exec_helpers.h"
+#include "team_side.h"
 
-#include "link/host_links.h"
 #include "link/need.h"
 
 /* Rounds of the agreement, each with a message. */
@@ -99,60 +99,51 @@ static void between_nodes(void **state)
                                         GR_ALGO_DOUBLING};
     enum { P = 8 };
     static const unsigned char remote[P] = {0, 1, 1, 1, 1, 1, 1, 1};
-    static const int32_t pids[P];
-    struct gr_team_params params = {.p = P,
-                                    .nchannels = 2,
-                                    .nslots = 4,
-                                    .slot_bytes = 512,
-                                    .nsets = 2,
-                                    .mailbox_bytes = 64,
-                                    .small_slots = 8,
-                                    .small_bytes = 128,
-                                    .pids = pids,
-                                    .remote = remote};
-    struct gr_join_agreement agreed = {.host = {0, 0}};
-    struct gr_join join;
+    struct gr_team_params params = side_params(P, 2, remote);
+    struct side s;
     size_t k;
 
     (void) state;
     for (k = 0; k < 2 * sizeof(ways) / sizeof(ways[0]); k++) {
-        struct gr_pool *pool = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, 0}, 1 << 20);
-        struct gr_team *team = gr_team_create(&params);
         int way = (k % 2 ? GR_WAY_SMALL : 0) + (int) ways[k / 2];
-        struct gr_need need = gr_team_need(team, way, 2);
+        struct gr_need need;
 
-        assert_int_equal(gr_team_join(&join, team, pool, way, 0, 2), 0);
-        assert_int_equal(join.in.n, need.links);
-        assert_int_equal(join.in.n + join.out.n - join.out.near + rounds_of(P), need.messages);
-        assert_int_equal(gr_pool_usage(pool).leased, need.bytes);
+        side_open(&s, &params);
+        need = gr_team_need(s.team, way, 2);
+        side_join(&s, way, 2);
+        assert_int_equal(s.join.in.n, need.links);
+        assert_int_equal(s.join.in.n + s.join.out.n - s.join.out.near + rounds_of(P),
+                         need.messages);
+        assert_int_equal(gr_pool_usage(s.pool).leased, need.bytes);
         assert_int_equal(need.bytes, need.most_bytes);
-        gr_join_end(&join, GR_ERR_NET, &agreed);
-        gr_team_destroy(team, pool);
-        gr_pool_close(pool);
+        side_end_join(&s, GR_ERR_NET, 0);
+        side_close(&s);
     }
+}
+
+/* Links for notes of a team of 12 ranks. */
+static struct gr_need need_of_notes(struct gr_torus torus)
+{
+    struct gr_team_params params = side_params(12, 2, NULL);
+    struct gr_team *team;
+    struct gr_need need;
+
+    params.torus = torus;
+    team = gr_team_create(&params);
+    assert_non_null(team);
+    need = gr_team_need(team, GR_WAY_NOTES, 1);
+    gr_team_destroy(team, NULL);
+    return need;
 }
 
 static void notes_go_along_rows(void **state)
 {
-    struct gr_team_params params = {.p = 12,
-                                    .nchannels = 2,
-                                    .nslots = 4,
-                                    .slot_bytes = 512,
-                                    .nsets = 2,
-                                    .mailbox_bytes = 64,
-                                    .note_slots = 4,
-                                    .note_bytes = 64,
-                                    .torus = {.ndims = 2, .dims = {3, 4}}};
-    struct gr_team *team = gr_team_create(&params);
+    struct gr_need need = need_of_notes((struct gr_torus) {.ndims = 2, .dims = {3, 4}});
 
     (void) state;
-    assert_int_equal(gr_team_need(team, GR_WAY_NOTES, 1).links, 2 + 3);
-    assert_int_equal(gr_team_need(team, GR_WAY_NOTES, 1).bytes, 5 * gr_link_bytes(4, 64));
-    gr_team_destroy(team, NULL);
-    params.torus.ndims = 0;
-    team = gr_team_create(&params);
-    assert_int_equal(gr_team_need(team, GR_WAY_NOTES, 1).links, 11);
-    gr_team_destroy(team, NULL);
+    assert_int_equal(need.links, 2 + 3);
+    assert_int_equal(need.bytes, 5 * gr_link_bytes(SIDE_NOTE_SLOTS, SIDE_SHORT));
+    assert_int_equal(need_of_notes((struct gr_torus) {.ndims = 0}).links, 11);
 }
 
 /* A set-up makes what a call needs; a call with more channels asks for the others. */

@@ -12,69 +12,29 @@
 
 #include <cmocka.h>
 
+#include "team_side.h"
+
 #include "exec/host.h"
-#include "link/host_links.h"
 
-enum { P = 3, NSLOTS = 4, SLOT = 256, NEAR = 1, FAR = 2 };
-
-struct side {
-    struct gr_pool *pool;
-    struct gr_team *team;
-    struct gr_join join;
-};
+enum { P = 3, NSLOTS = SIDE_SLOTS, SLOT = SIDE_SLOT, NEAR = 1, FAR = 2 };
 
 static const unsigned char remote[P] = {[FAR] = 1};
-static const int32_t pids[P];
 static struct gr_doorbells rung;
 static struct gr_doorbell bell = {.list = &rung};
 
 /* Rank 0 of three, the last of which is elsewhere, in the middle of making links to all. */
 static void begin(struct side *s)
 {
-    struct gr_team_params params = {
-        .p = P,
-        .nchannels = 1,
-        .nslots = NSLOTS,
-        .slot_bytes = SLOT,
-        .nsets = 2,
-        .mailbox_bytes = 64,
-        .record_bytes = 64,
-        .small_slots = 8,
-        .small_bytes = 64,
-        .note_slots = 2,
-        .note_bytes = 64,
-        .pids = pids,
-        .remote = remote,
-        .direct = 1,
-    };
+    struct gr_team_params params = side_params(P, 1, remote);
 
-    s->pool = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, 0}, (size_t) 1 << 20);
-    assert_non_null(s->pool);
-    s->team = gr_team_create(&params);
-    assert_non_null(s->team);
-    assert_int_equal(gr_team_join(&s->join, s->team, s->pool, GR_ALGO_FLAT, 0, 1), 0);
-    assert_int_equal(s->join.status, 0);
+    side_open(s, &params);
+    side_join(s, GR_ALGO_FLAT, 1);
 }
 
 /* The set-up has failed. */
 static void refuse(struct side *s)
 {
-    struct gr_join_agreement agreed = {.host = {GR_ERR_NET, 0}};
-
-    gr_join_end(&s->join, GR_ERR_NET, &agreed);
-}
-
-static void take(struct side *s, int direct)
-{
-    struct gr_join_agreement agreed = {.host = {0, direct}};
-
-    gr_join_end(&s->join, 0, &agreed);
-}
-
-static void end(struct side *s)
-{
-    gr_team_destroy(s->team, s->pool);
-    gr_pool_close(s->pool);
+    side_end_join(s, GR_ERR_NET, 0);
 }
 
 /* What the network does when it has left all: the users of both directions. */
@@ -102,7 +62,7 @@ static void near_connections_come_first_and_remote_ones_have_slabs_here(void **s
     assert_non_null(s.join.out.host[1].slab);
     assert_true(s.join.out.host[1].handle.lease > 0);
     refuse(&s);
-    end(&s);
+    side_close(&s);
 }
 
 static void there_are_neither_boards_nor_direct_plans(void **state)
@@ -117,10 +77,10 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
     (void) gr_join_map(&s.join, &agreed);
     assert_int_equal(agreed.host.direct, 0);
     refuse(&s);
-    end(&s);
+    side_close(&s);
 }
 
-/* Links to all, that many slots of 64 bytes; and no others are made. */
+/* Links to all, with that many slots of SIDE_SHORT bytes; no others are made. */
 static void makes_links_of_its_own(int way, uint32_t nslots)
 {
     const struct gr_channel_set *b;
@@ -130,13 +90,14 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
     begin(&s);
     refuse(&s);
     assert_int_equal(gr_team_links(s.team, way, 0, 1), GR_LINKS_NONE);
-    assert_int_equal(gr_team_join(&s.join, s.team, s.pool, way, 0, 1), 0);
-    assert_int_equal(s.join.status | (s.join.in.n - 2) | (s.join.in.near - 1), 0);
+    side_join(&s, way, 1);
+    assert_int_equal(s.join.in.n, 2);
+    assert_int_equal(s.join.in.near, 1);
     assert_int_equal(gr_pool_usage(s.pool).leased,
-                     2 * gr_link_bytes(nslots, 64) + gr_link_net_bytes(nslots, 64));
+                     2 * gr_link_bytes(nslots, SIDE_SHORT) + gr_link_net_bytes(nslots, SIDE_SHORT));
     s.join.out.host[0].handle = s.join.in.host[0].handle;
     s.join.out.host[0].base = gr_slab_base(s.join.in.host[0].slab);
-    take(&s, 0);
+    side_end_join(&s, 0, 0);
     assert_int_equal(gr_team_links(s.team, way, 0, 1), GR_LINKS_THERE);
     b = gr_team_channel_set(s.team, way);
     for (k = 0; k < P; k++) {
@@ -144,23 +105,23 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
         assert_true((0 == k) == (NULL == b->in[k].shared));
         assert_true((0 == k) == (NULL == b->out[k].shared));
     }
-    assert_int_equal(b->out[FAR].slot_bytes, 64);
+    assert_int_equal(b->out[FAR].slot_bytes, SIDE_SHORT);
     assert_int_equal(b->out[FAR].nslots, nslots);
     assert_non_null(b->out[FAR].valid_bytes);
-    end(&s);
+    side_close(&s);
 }
 
 /* To all, as there is no torus. */
 static void notes_have_links_of_their_own(void **state)
 {
     (void) state;
-    makes_links_of_its_own(GR_WAY_NOTES, 2);
+    makes_links_of_its_own(GR_WAY_NOTES, SIDE_NOTE_SLOTS);
 }
 
 static void small_messages_have_links_of_their_own(void **state)
 {
     (void) state;
-    makes_links_of_its_own(GR_WAY_SMALL + GR_ALGO_FLAT, 8);
+    makes_links_of_its_own(GR_WAY_SMALL + GR_ALGO_FLAT, SIDE_SMALL_SLOTS);
 }
 
 /* Frames that the network was given come back only when it has left them. */
@@ -180,7 +141,7 @@ static void a_refused_set_up_waits_for_the_network(void **state)
                      gr_link_bytes(NSLOTS, SLOT) + gr_link_net_bytes(NSLOTS, SLOT));
     leave(in, out);
     assert_int_equal(gr_pool_usage(s.pool).leased, 0);
-    end(&s);
+    side_close(&s);
 }
 
 /*
@@ -196,7 +157,7 @@ static void make_links(struct side *s, struct gr_host_op *op, struct gr_host_con
     *out = s->join.out.host[1];
     s->join.out.host[0].handle = s->join.in.host[0].handle; /* that rank's slab: any */
     s->join.out.host[0].base = gr_slab_base(s->join.in.host[0].slab);
-    take(s, 1);
+    side_end_join(s, 0, 1);
     op->in = s->team->data.in;
     op->out = s->team->data.out;
 }
@@ -242,7 +203,7 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     assert_true(gr_pool_usage(s.pool).leased > 0);
     leave(in, out);
     assert_int_equal(gr_pool_usage(s.pool).leased, 0);
-    end(&s);
+    side_close(&s);
 }
 
 /* A link of rank 0's whose reader, or whose writer, is played here. */
@@ -321,7 +282,7 @@ static void other_links_are_not_looked_at(void **state)
     gr_link_pop(&op.in[FAR]);
     assert_true(was_rung());
     leave(in, out);
-    end(&s);
+    side_close(&s);
 }
 
 /* What the network is to send of a slot: from there; NULL: from the slot. */
@@ -412,7 +373,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     assert_null(origin(&s, first + 6));
     assert_int_equal(op.zero_copies, 3);
     leave(in, out);
-    end(&s);
+    side_close(&s);
 }
 
 int main(void)
