@@ -84,7 +84,7 @@ static int check(const char *path)
     struct gr_machine_kind kind;
     struct gr_tune_file file;
     char why[512], text[1400];
-    int d, row, rc;
+    int at, row, rc;
 
     gr_machine_kind_find("", &kind);
     rc = gr_tune_file_read(path, &kind, &file, why, sizeof(why));
@@ -92,13 +92,16 @@ static int check(const char *path)
         errx(EXIT_WRONG, "%s is not used here: %s", path, GR_ERR_SYS == rc ? strerror(errno) : why);
     }
     printf("%s is used here; made %s, version %s\n", path, file.date, file.version);
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
-        for (row = 0; row < GR_MACHINE_ROWS && !gr_machine_knows(&file.constants.at[d], row);
+    if ('\0' != file.constants.device[0]) {
+        printf("device: %s; its constants are used between such devices\n", file.constants.device);
+    }
+    for (at = 0; at < GR_RELATIONS; at++) {
+        for (row = 0; row < GR_MACHINE_ROWS && !gr_machine_knows(&file.constants.at[at], row);
              row++) {
         }
         if (row < GR_MACHINE_ROWS) {
-            printf("%s: %s\n", gr_cpu_distance_name(d),
-                   gr_constants_text(&file.constants, d, NULL, text, sizeof(text)));
+            printf("%s: %s\n", gr_relation_name(at),
+                   gr_constants_text(&file.constants, at, GR_FROM_BUILD, NULL, text, sizeof(text)));
         }
     }
     return EXIT_RIGHT;

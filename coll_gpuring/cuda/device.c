@@ -170,6 +170,8 @@ static int identify(struct gr_gpu *gpu)
 
     if (0 != GR_CUDA(&gpu->gpus->cuda, cuDeviceGetUuid, &uuid,
                      gpu->gpus->slots[gpu->ordinal].device) ||
+        0 != GR_CUDA(&gpu->gpus->cuda, cuDeviceGetName, gpu->model, (int) sizeof(gpu->model),
+                     gpu->gpus->slots[gpu->ordinal].device) ||
         0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &domain) ||
         0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, &bus) ||
         0 != attribute(gpu, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &device)) {
@@ -304,6 +306,11 @@ struct gr_gpus *gr_gpu_owner(const struct gr_gpu *gpu)
 int gr_gpu_ordinal(const struct gr_gpu *gpu)
 {
     return gpu->ordinal;
+}
+
+const char *gr_gpu_model(const struct gr_gpu *gpu)
+{
+    return gpu->model;
 }
 
 struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu)

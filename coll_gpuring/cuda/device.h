@@ -63,6 +63,9 @@ struct gr_gpus *gr_gpu_owner(const struct gr_gpu *gpu);
 int gr_gpu_ordinal(const struct gr_gpu *gpu);
 struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu);
 
+/* The name of its model, as the driver has it. */
+const char *gr_gpu_model(const struct gr_gpu *gpu);
+
 /* The NUMA node near the device; -1: unknown. */
 int gr_gpu_numa(const struct gr_gpu *gpu);
 

@@ -22,6 +22,7 @@
     X(cuDeviceGet, 2000, NEEDED)                                 \
     X(cuDeviceGetCount, 2000, NEEDED)                            \
     X(cuDeviceGetAttribute, 2000, NEEDED)                        \
+    X(cuDeviceGetName, 2000, NEEDED)                             \
     X(cuDeviceGetUuid, 11040, NEEDED)                            \
     X(cuDeviceCanAccessPeer, 4000, NEEDED)                       \
     X(cuDevicePrimaryCtxRetain, 7000, NEEDED)                    \

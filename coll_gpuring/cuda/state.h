@@ -39,6 +39,7 @@ struct gr_gpu {
     CUlibrary library; /* the kernels */
     CUfunction kernels[GR_NKERNELS];
     struct gr_gpu_id id;
+    char model[64];       /* the name of its model */
     int numa;             /* NUMA node; -1: unknown */
     int resident_blocks;  /* see gr_gpu_resident_blocks() */
     unsigned char *peers; /* enum gr_peer_access by ordinal; under the lock of gpus */

@@ -15,6 +15,7 @@
 #include "engine/pick.h"
 #include "engine/process.h"
 #include "engine/setup_bound.h"
+#include "engine/stats.h"
 #include "engine/comm.h"
 #include "engine/params.h"
 
@@ -24,6 +25,7 @@
 #include "sched/groups.h"
 #include "sched/protocol.h"
 #include "sched/sched.h"
+#include "tune/constants.h"
 #include "tune/machine.h"
 #include "tune/network.h"
 #include "tune/select.h"
@@ -38,6 +40,38 @@ static enum gr_path path_of(const struct gr_comm *comm, const struct gr_op *op)
         return GR_PATH_NET;
     }
     return NULL == op->queue || NULL == op->queue->gpu ? GR_PATH_PCIE : op->queue->gpu->path;
+}
+
+/*
+ * Set what is known of the links between the op's devices, and whether the tuning file's constants
+ * hold for these. Returns whether something of it is new.
+ */
+static bool update_path(const struct gr_comm *comm, struct gr_op *op)
+{
+    enum gr_path path = op->agreed.kernels ? path_of(comm, op) : GR_PATH_NONE;
+    bool tuned = op->agreed.kernels && NULL != op->queue && op->queue->tuned,
+         is_new = path != op->path || tuned != op->tuned;
+
+    op->path = path;
+    op->tuned = tuned;
+    return is_new;
+}
+
+/* The constants that the op's choice among devices follows: of that source, or a better one. */
+static enum gr_constant_source least_source(const struct gr_op *op)
+{
+    return op->tuned ? GR_FROM_FILE : GR_FROM_PARAMETER;
+}
+
+static struct gr_costs costs_of_devices(const struct gr_comm *comm, const struct gr_op *op)
+{
+    struct gr_machine m;
+
+    if (NULL == comm->constants) {
+        return gr_costs_device[op->path];
+    }
+    m = gr_constants_at(comm->constants, gr_relation_of_path(op->path), least_source(op), NULL);
+    return gr_machine_device_costs(&m, &gr_costs_device[op->path]);
 }
 
 /*
@@ -107,6 +141,7 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
         .threads = GR_LINE_UNITS,
         .internode = internode_of(comm, network_of(comm, op)),
     };
+    struct gr_costs costs;
 
     if (GR_PATH_NET != op->path) { /* a network would not know where a message in lines ends */
         q.line_bytes[GR_PROTOCOL_LL] = gr_line_bytes(GR_PROTOCOL_LL, GR_LINE_UNITS, 1);
@@ -115,7 +150,8 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
         q.line_bytes[GR_PROTOCOL_LL128] = gr_line_bytes(GR_PROTOCOL_LL128, GR_LINE_UNITS, 1);
     }
     tell_protocol(comm, op);
-    return gr_select(&gr_costs_device[op->path], &q);
+    costs = costs_of_devices(comm, op);
+    return gr_select(&costs, &q);
 }
 
 /* By what is known of the node; what was measured in this job decides no order of reduction. */
@@ -233,8 +269,8 @@ static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_o
                                    enum gr_chosen_when when)
 {
     const struct gr_data *data = &op->data;
-    struct gr_chosen now = {data->bytes, data->post_bytes, op->path, op->agreed.fetches,
-                            .bounded = true};
+    struct gr_chosen now = {data->bytes, data->post_bytes,   op->path,
+                            op->tuned,   op->agreed.fetches, .bounded = true};
     struct gr_select_args q;
 
     if (op->agreed.kernels) {
@@ -268,7 +304,7 @@ static struct gr_chosen select_as_last(struct gr_comm *comm, const struct gr_op 
     }
     last = &op->queue->last[when][data->spec.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
-        last->path != op->path || last->fetches != op->agreed.fetches) {
+        last->path != op->path || last->tuned != op->tuned || last->fetches != op->agreed.fetches) {
         *last = select_now(comm, op, when);
     }
     return *last;
@@ -367,7 +403,7 @@ static int choose(struct gr_comm *comm, struct gr_op *op)
     struct gr_chosen chosen;
     int rc;
 
-    op->path = op->agreed.kernels ? path_of(comm, op) : GR_PATH_NONE;
+    (void) update_path(comm, op);
     chosen = select_as_last(comm, op, chosen_when(op));
     op->choice = chosen.choice;
     if (!chosen.bounded && !mca_coll_gpuring_setup_allowed(comm, op, &op->choice)) {
@@ -433,14 +469,24 @@ bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
         return true;
     }
     op->path = GR_PATH_NONE;
+    op->tuned = false;
     return select_as_last(comm, op, GR_CHOSEN_TO_ASK).choice.us >=
            (double) times * comm->agreement_choice.us;
 }
 
 void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op)
 {
-    if (op->agreed.kernels && path_of(comm, op) != op->path) {
-        op->path = path_of(comm, op);
+    static atomic_bool told;
+    bool is_new;
+
+    if (!op->agreed.kernels) {
+        return;
+    }
+    is_new = update_path(comm, op);
+    if (!atomic_load_explicit(&told, memory_order_relaxed) && !atomic_exchange(&told, true)) {
+        mca_coll_gpuring_stats_constants(comm, op->path, least_source(op));
+    }
+    if (is_new) {
         op->choice = select_on_devices(comm, op, op->choice.way);
         speak_choice(comm, op);
     }

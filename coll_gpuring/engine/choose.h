@@ -32,6 +32,7 @@ struct gr_chosen {
     size_t bytes;            /* of the call; 0: there is no choice yet */
     size_t post_bytes;       /* most that a rank posts to a mailbox */
     enum gr_path path;       /* devices only */
+    bool tuned;              /* devices only: it follows the tuning file's constants of them */
     bool fetches;            /* host memory only: single copy is allowed */
     struct gr_choice choice; /* what was chosen */
     bool bounded;            /* its links may be made, whatever the root (engine/setup_bound.h) */

@@ -10,6 +10,7 @@
 #include "engine/params.h"
 
 #include "topo/torus.h"
+#include "tune/constants.h"
 #include "tune/machine.h"
 #include "tune/select.h"
 
@@ -39,6 +40,8 @@ struct gr_comm {
     struct gr_torus torus;     /* that the ranks form; ndims 0: none is known */
     struct gr_machine machine; /* the node's; all zero: built-in constants are used */
     struct gr_machine fixed;   /* of it what was not measured in this job */
+    /* those of the job's first rank, for devices; NULL: built-in ones are used. Borrowed */
+    const struct gr_constants *constants;
 
     /* ranks and nodes */
     int32_t *pids;           /* [rank]; owned */

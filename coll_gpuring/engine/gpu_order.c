@@ -9,6 +9,7 @@
 #include "engine/comm_queues.h"
 #include "engine/devices.h"
 #include "engine/lock.h"
+#include "engine/log.h"
 #include "engine/net_links.h"
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
@@ -25,7 +26,9 @@
 #include "topo/gpus.h"
 #include "topo/order.h"
 #include "topo/torus.h"
+#include "tune/constants.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +45,7 @@ static int size_of(const struct gr_setup *s)
 
 int mca_coll_gpuring_setup_devices(struct gr_setup *s)
 {
+    const struct gr_constants *constants = s->queue->comm->constants;
     int p = size_of(s), r, rc = 0;
     struct gr_setup_device *own;
 
@@ -54,6 +58,8 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
     s->mine = mca_coll_gpuring_gpu_pick(s->op->buffers, &s->mine_error);
     if (NULL != s->mine) {
         own->id = gr_gpu_id(s->mine);
+        own->tuned = NULL != constants && '\0' != constants->device[0] &&
+                     0 == strcmp(constants->device, gr_gpu_model(s->mine));
     } else {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
@@ -170,6 +176,26 @@ static int order_nodes(const struct gr_comm *comm, int p, int *order, enum gr_pa
     return 0;
 }
 
+/*
+ * Whether all ranks' devices are of the model of which the tuning file has constants. Say so once
+ * where they are not.
+ */
+static bool are_tuned(const struct gr_setup *s)
+{
+    static atomic_bool warned;
+    const struct gr_comm *comm = s->queue->comm;
+    int p = size_of(s), r = 0;
+
+    while (r < p && 0 != s->devices[r].tuned) {
+        r++;
+    }
+    if (r < p && NULL != comm->constants && '\0' != comm->constants->device[0] &&
+        !atomic_exchange(&warned, true)) {
+        mca_coll_gpuring_warn("tune-device", comm->constants->device, r, gr_comm_name(comm));
+    }
+    return r == p;
+}
+
 /* Rings along the torus where the parameter states one; else as found. */
 static int decide_order(struct gr_setup *s)
 {
@@ -189,6 +215,7 @@ static int decide_order(struct gr_setup *s)
         s->devices[r].order = order[r];
     }
     s->devices[0].path = path;
+    s->devices[0].tuned = are_tuned(s);
     free(order);
     return rc;
 }
@@ -246,6 +273,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
             params.ipc_cache = NULL == params.gpu ? NULL : mca_coll_gpuring_ipc_cache(params.gpu);
         }
         s->queue->gpu = gr_gpu_team_create(&params);
+        s->queue->tuned = 0 != s->devices[0].tuned;
     }
     free(ids);
     free(order);

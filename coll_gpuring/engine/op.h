@@ -105,6 +105,7 @@ struct gr_op {
     struct gr_op_agreed agreed;         /* what all ranks know alike about the buffers */
 
     enum gr_path path;              /* of the choice; GR_PATH_NONE: the host does the call */
+    bool tuned;                     /* the choice follows the tuning file's constants of devices */
     struct gr_choice choice;        /* algorithm, protocol, channels, chunks */
     const struct gr_executor *exec; /* runs the op; NULL: not picked yet */
     bool chosen_in_turn; /* the choice waits for its turn: for an agreement, or the network */

@@ -24,9 +24,10 @@ struct gr_net_links;
 struct gr_team;
 
 struct gr_op_queue {
-    struct gr_comm *comm;      /* outlives the queue */
-    struct gr_team *team;      /* links and mailboxes in host memory; owned */
-    struct gr_gpu_team *gpu;   /* links of devices; NULL: no call on devices yet. Owned */
+    struct gr_comm *comm;    /* outlives the queue */
+    struct gr_team *team;    /* links and mailboxes in host memory; owned */
+    struct gr_gpu_team *gpu; /* links of devices; NULL: no call on devices yet. Owned */
+    bool tuned; /* all devices of gpu are of the model of which the tuning file has constants */
     struct gr_net_links *held; /* links to other nodes; NULL: none. Owned */
     atomic_bool link_failed;   /* one of them may have failed: they are to be looked at */
     struct gr_timing *timing;  /* NULL: no call whose steps are timed yet. Owned */

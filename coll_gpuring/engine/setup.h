@@ -67,6 +67,11 @@ struct gr_setup_device {
     struct gr_gpu_id id;
     int32_t order; /* from rank 0: the rank at this position of the rings */
     int32_t path;  /* from rank 0, for all ranks: an enum gr_path */
+    /*
+     * To rank 0: whether it is of the model of which the tuning file has constants. From rank 0, for
+     * all ranks: whether all are.
+     */
+    int32_t tuned;
 };
 
 /* What a set-up and the network tell each other of one link to another node. */

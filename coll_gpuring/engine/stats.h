@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine counts. mpi/report.c keeps the counters. */
+/* What the engine counts. mpi/report.c keeps the counters, mpi/constants.c the constants. */
 #ifndef GR_ENGINE_STATS_H
 #define GR_ENGINE_STATS_H
 
 #include "engine/collectives.h"
+#include "engine/comm.h"
 
+#include "sched/protocol.h"
 #include "timing/timer.h"
+#include "tune/constants.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +28,13 @@ void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason);
 
 /* Whether the times of calls are wanted. */
 bool mca_coll_gpuring_stats_timed(void);
+
+/*
+ * By which constants calls on the process's first communicator with device links choose, once these
+ * are there: those of comm->constants for that path, of sources from `least` on.
+ */
+void mca_coll_gpuring_stats_constants(const struct gr_comm *comm, enum gr_path path,
+                                      enum gr_constant_source least);
 
 /* What a timer has seen on this rank, at its end. */
 void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report);

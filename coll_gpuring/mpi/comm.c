@@ -39,7 +39,7 @@ static void tell_constants(const mca_coll_gpuring_module_t *module)
     if (!told && 0 > module->refused && NULL == module->comm.remote) {
         told = true;
         opal_output(0, "gpuring: the cost model's constants inside a node: %s",
-                    mca_coll_gpuring_constants_text());
+                    mca_coll_gpuring_constants_text(false));
     }
     if (0 > module->refused && NULL != module->comm.remote && !module->comm.measures_network) {
         opal_output(0, "gpuring: %s, the cost model's constants between nodes: by parameters; %s",

@@ -4,6 +4,7 @@
 
 #include "engine/log.h"
 #include "engine/params.h"
+#include "engine/stats.h"
 #include "mpi/runtime.h"
 
 #include "base/errors.h"
@@ -26,18 +27,30 @@
 /* The tuning file that this process uses; empty: none. */
 static char used_file[4096];
 
-/* What is said of the first communicator inside a node; written once, under gr_process.lock. */
-static char said[1536], said_sources[48] = "built-in";
+/*
+ * What is said of the first communicator inside a node, and of the first with links between
+ * devices; each written once, under gr_process.lock.
+ */
+static struct {
+    char text[1536], sources[48];
+} said[2] = {{"", "built-in"}, {"", "built-in"}};
 
 /* ---- tuning files ---- */
 
+/* What constants of a file are wanted, and what they are added to. */
+struct wanted {
+    struct gr_constants *c;
+    bool cores;   /* those of processes */
+    bool devices; /* those of devices */
+};
+
 /* Try one file. Returns whether it is there, for better or worse. */
 static bool try_file(const char *path, bool given, const struct gr_machine_kind *kind,
-                     struct gr_constants *c)
+                     const struct wanted *wanted)
 {
     struct gr_tune_file file;
     char why[512];
-    int rc = gr_tune_file_read(path, kind, &file, why, sizeof(why)), d;
+    int rc = gr_tune_file_read(path, kind, &file, why, sizeof(why)), at;
 
     if (GR_ERR_SYS == rc) {
         if (ENOENT == errno && !given) {
@@ -49,15 +62,20 @@ static bool try_file(const char *path, bool given, const struct gr_machine_kind 
         mca_coll_gpuring_warn("tune-file", path, why);
         return true;
     }
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
-        gr_constants_take(c, d, &file.constants.at[d], GR_FROM_FILE);
+    for (at = 0; at < GR_RELATIONS; at++) {
+        if (at < GR_CPU_DISTANCES ? wanted->cores : wanted->devices) {
+            gr_constants_take(wanted->c, at, &file.constants.at[at], GR_FROM_FILE);
+        }
+    }
+    if (wanted->devices) {
+        memcpy(wanted->c->device, file.constants.device, sizeof(wanted->c->device));
     }
     snprintf(used_file, sizeof(used_file), "%s", path);
     return true;
 }
 
 /* The given file; else the user's, else the system's. */
-static void find_file(struct gr_constants *c)
+static void find_file(const struct wanted *wanted)
 {
     const char *given = gr_settings.tune_file, *home = getenv("HOME");
     struct gr_machine_kind kind;
@@ -68,16 +86,16 @@ static void find_file(struct gr_constants *c)
     }
     gr_machine_kind_find("", &kind);
     if (NULL != given && '\0' != given[0]) {
-        (void) try_file(given, true, &kind, c);
+        (void) try_file(given, true, &kind, wanted);
         return;
     }
     (void) gr_tune_file_name(&kind, name, sizeof(name));
     snprintf(path, sizeof(path), "%s/.gpuring/%s", NULL == home ? "" : home, name);
-    if (NULL != home && try_file(path, false, &kind, c)) {
+    if (NULL != home && try_file(path, false, &kind, wanted)) {
         return;
     }
     snprintf(path, sizeof(path), "%s/gpuring/%s", opal_install_dirs.sysconfdir, name);
-    (void) try_file(path, false, &kind, c);
+    (void) try_file(path, false, &kind, wanted);
 }
 
 /* ---- the measurement ---- */
@@ -162,18 +180,18 @@ static void measure(struct gr_constants *c)
     }
 }
 
-void mca_coll_gpuring_constants_find(struct gr_constants *c, bool shares_cores)
+void mca_coll_gpuring_constants_find(struct gr_constants *c, bool cores, bool devices)
 {
-    int d;
+    struct wanted wanted = {c, cores, devices};
+    int at;
 
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
-        gr_constants_take(c, d, &gr_settings.constants, GR_FROM_PARAMETER);
+    for (at = 0; at < GR_RELATIONS; at++) {
+        gr_constants_take(c, at, &gr_settings.constants, GR_FROM_PARAMETER);
     }
-    if (shares_cores) {
-        return; /* times of processors that ranks have for themselves mean nothing */
+    if (cores || devices) {
+        find_file(&wanted);
     }
-    find_file(c);
-    if (0 != gr_settings.measure) {
+    if (cores && 0 != gr_settings.measure) {
         measure(c);
     }
 }
@@ -189,29 +207,50 @@ struct gr_cpu_place mca_coll_gpuring_place(void)
     return gr_cpu_place_find(GR_SYSFS_CPUS, &bound);
 }
 
-void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const struct gr_constants *c,
-                                    int distance)
+/* Keep what is said of the first communicator with ranks of that relation. */
+static void keep_text(const struct gr_constants *c, int relation, enum gr_constant_source least)
 {
     const char *file = '\0' == used_file[0] ? NULL : used_file;
-    char text[1400];
+    bool device = relation >= GR_CPU_DISTANCES;
+    char text[1400], path[48] = "";
 
-    module->comm.machine = gr_constants_at(c, distance, GR_FROM_MEASUREMENT, NULL);
-    module->comm.fixed = gr_constants_at(c, distance, GR_FROM_FILE, NULL);
+    if (device) {
+        snprintf(path, sizeof(path), "%s: ", gr_path_name(relation - GR_CPU_DISTANCES));
+    }
     pthread_mutex_lock(&gr_process.lock);
-    if ('\0' == said[0]) {
-        snprintf(said_sources, sizeof(said_sources), "%s", gr_constants_sources(c, distance));
-        snprintf(said, sizeof(said), "%s",
-                 gr_constants_text(c, distance, file, text, sizeof(text)));
+    if ('\0' == said[device].text[0]) {
+        snprintf(said[device].sources, sizeof(said[device].sources), "%s",
+                 gr_constants_sources(c, relation, least));
+        snprintf(said[device].text, sizeof(said[device].text), "%s%s", path,
+                 gr_constants_text(c, relation, least, file, text, sizeof(text)));
     }
     pthread_mutex_unlock(&gr_process.lock);
 }
 
-const char *mca_coll_gpuring_constants_text(void)
+void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const struct gr_constants *c,
+                                    int distance)
 {
-    return said;
+    module->comm.machine = gr_constants_at(c, distance, GR_FROM_MEASUREMENT, NULL);
+    module->comm.fixed = gr_constants_at(c, distance, GR_FROM_FILE, NULL);
+    keep_text(c, distance, GR_FROM_BUILD);
 }
 
-const char *mca_coll_gpuring_constants_sources(void)
+void mca_coll_gpuring_stats_constants(const struct gr_comm *comm, enum gr_path path,
+                                      enum gr_constant_source least)
 {
-    return said_sources;
+    keep_text(comm->constants, gr_relation_of_path(path), least);
+    if (mca_coll_gpuring_should_log(comm->rank, 1)) {
+        mca_coll_gpuring_print("gpuring: the cost model's constants between devices: %s",
+                               mca_coll_gpuring_constants_text(true));
+    }
+}
+
+const char *mca_coll_gpuring_constants_text(bool device)
+{
+    return said[device].text;
+}
+
+const char *mca_coll_gpuring_constants_sources(bool device)
+{
+    return said[device].sources;
 }

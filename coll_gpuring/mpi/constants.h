@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The constants of the cost model inside a node: where the job's first rank gets them from. */
+/* The constants of the cost model: where the job's first rank gets them from. */
 #ifndef GR_MPI_CONSTANTS_H
 #define GR_MPI_CONSTANTS_H
 
@@ -16,10 +16,11 @@ BEGIN_C_DECLS
 
 /*
  * What the job's first rank publishes at MPI_Init for all: by parameters, a tuning file, and, where
- * those do not say it, a measurement. shares_cores: ranks of this node share cores, so parameters
- * alone count.
+ * those do not say it, a measurement. cores: constants of processes are wanted from file and
+ * measurement, too: ranks of this node have cores of their own. devices: those of devices are wanted
+ * from a file, too.
  */
-void mca_coll_gpuring_constants_find(struct gr_constants *c, bool shares_cores);
+void mca_coll_gpuring_constants_find(struct gr_constants *c, bool cores, bool devices);
 
 /* Where this process may run. */
 struct gr_cpu_place mca_coll_gpuring_place(void);
@@ -28,11 +29,14 @@ struct gr_cpu_place mca_coll_gpuring_place(void);
 void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const struct gr_constants *c,
                                     int distance);
 
-/* What the first such communicator of this process uses, as text; empty: there was none. */
-const char *mca_coll_gpuring_constants_text(void);
+/*
+ * What the first such communicator of this process uses, as text; device: the first one with links
+ * between devices. Empty: there was none.
+ */
+const char *mca_coll_gpuring_constants_text(bool device);
 
 /* The sources of that, as one word: built-in, or those of measured, file and parameters. */
-const char *mca_coll_gpuring_constants_sources(void);
+const char *mca_coll_gpuring_constants_sources(bool device);
 
 END_C_DECLS
 

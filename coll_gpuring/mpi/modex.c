@@ -42,7 +42,7 @@
  * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
  * hash is a part of the version.
  */
-#define WIRE_VERSION 21
+#define WIRE_VERSION 22
 
 static uint64_t wire_version(void)
 {
@@ -61,7 +61,7 @@ struct modex_record {
     gr_bad_param_t bad;
     struct gr_probe probe;     /* whether others can read its memory, they find out with this */
     struct gr_cpu_place place; /* processors that it may use */
-    /* the last field, of the job's first rank only: the cost model's, inside its node */
+    /* the last field, of the job's first rank only: the cost model's */
     struct gr_constants constants;
 };
 
@@ -104,8 +104,10 @@ static void describe_node(struct modex_record *record)
     if (wanted) {
         record->place = mca_coll_gpuring_place();
     }
-    if (wanted && 0 == OPAL_PROC_MY_NAME.vpid) {
-        mca_coll_gpuring_constants_find(&record->constants, shares_cores(record));
+    if (0 == OPAL_PROC_MY_NAME.vpid) {
+        /* times of processors that ranks have for themselves mean nothing where they share them */
+        mca_coll_gpuring_constants_find(&record->constants, wanted && !shares_cores(record),
+                                        record->on && record->gpu);
     }
 }
 
@@ -485,8 +487,9 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
 }
 
 /*
- * The constants of the job's first rank, for all of its communicators inside a node, whose ranks
- * choose alike. Those of the farthest ranks count, which every call waits for. OMPI error code.
+ * The constants of the job's first rank, for all of its communicators, whose ranks choose alike:
+ * those of processes inside a node, where those of the farthest ranks count, which every call waits
+ * for; and those of devices. OMPI error code.
  */
 static int find_constants(mca_coll_gpuring_module_t *module, int p,
                           struct modex_record *const *records)
@@ -497,7 +500,8 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
 
     memset(&module->comm.machine, 0, sizeof(module->comm.machine));
     memset(&module->comm.fixed, 0, sizeof(module->comm.fixed));
-    if (NULL != module->comm.remote) {
+    module->comm.constants = NULL;
+    if (NULL != module->comm.remote && !module->comm.gpu) {
         return OMPI_SUCCESS;
     }
     first.vpid = 0;
@@ -507,6 +511,10 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
     }
     if (NULL == record) {
         return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    module->comm.constants = &record->constants;
+    if (NULL != module->comm.remote) {
+        return OMPI_SUCCESS;
     }
     for (r = 1; r < p; r++) {
         distance = gr_cpu_place_farthest(distance, &records[0]->place, &records[r]->place);

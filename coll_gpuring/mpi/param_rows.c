@@ -62,9 +62,10 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "communicator of several nodes, rank 0 measures the network at the first call. 0: built-in "
      "constants"},
     {"tune_file", TUNER, GR_KIND_FILE, -1, 0, 0, 0, NULL,
-     "File of gpuring_tune, with constants of the cost model inside a node; rank 0's counts. Empty "
-     "(default): the one for this kind of machine in $HOME/.gpuring, or else in gpuring below Open "
-     "MPI's sysconfdir; none: no file. A file of another machine is not used"},
+     "File of gpuring_tune, with constants of the cost model inside a node and between devices; "
+     "rank 0's counts. Empty (default): the one for this kind of machine in $HOME/.gpuring, or "
+     "else in gpuring below Open MPI's sysconfdir; none: no file. A file of another machine is "
+     "not used"},
     {"pack_mib", TUNER, GR_KIND_INT, GR_PARAM_PACK_MIB, 1024, 1, 1 << 20, NULL,
      "Largest Bcast, Allgather(v) (all blocks) or Alltoall (a rank's blocks) in host memory, in "
      "MiB, 1..1048576 (default 1024). A rank with noncontiguous data uses as much memory to pack "

@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All parameters: those of the table, and the constants of a node. */
+/* All parameters: those of the table, and the constants of the cost model. */
 enum { ROWS = GR_PARAM_ROWS + GR_MACHINE_ROWS };
 static struct gr_param_row rows[ROWS];
 static char constant_names[GR_MACHINE_ROWS][32];
@@ -82,11 +82,14 @@ static const char *help_of(const struct gr_param_row *row, char *buf, size_t siz
     char names[256] = "";
 
     if (GR_KIND_CONSTANT == row->kind) {
+        const struct gr_machine_row *constant = &gr_machine_rows[row->def];
+
         snprintf(buf, size,
-                 "Constant of the cost model inside a node (%s in %s): %s. Rank 0's counts. Empty "
-                 "(default): that of a tuning file, measured, or built in",
-                 1 == gr_machine_rows[row->def].values ? "a number" : "4 numbers",
-                 gr_machine_unit(row->def), row->help);
+                 "Constant of the cost model %s (%s in %s): %s. Rank 0's counts. Empty (default): "
+                 "that of a tuning file, %s",
+                 constant->is_device ? "between devices" : "inside a node",
+                 1 == constant->values ? "a number" : "4 numbers", gr_machine_unit(row->def),
+                 row->help, constant->is_device ? "or built in" : "measured, or built in");
         return buf;
     }
     if (GR_KIND_ALGORITHM != row->kind) {
@@ -323,7 +326,9 @@ static void check_constant(const struct gr_param_row *row, const char *text)
     if ('\0' != text[0] && 0 != gr_machine_parse(&gr_settings.constants, row->def, text)) {
         snprintf(allowed, sizeof(allowed), "%d %s in %s, as a computer can have them", values,
                  1 == values ? "number" : "numbers", gr_machine_unit(row->def));
-        complain(row, text, allowed, "measured, or built in");
+        complain(row, text, allowed,
+                 gr_machine_rows[row->def].is_device ? "a tuning file's, or built in"
+                                                     : "measured, or built in");
     }
 }
 

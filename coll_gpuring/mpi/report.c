@@ -192,8 +192,7 @@ static bool report_row(FILE *f, bool json, const char *comma, int device, int id
                    "\"busbw_GBs\": %.4f, \"constants\": \"%s\"}"
                  : "%s# %-20s %-6s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
             comma, gr_calls[id].name, device ? "cuda" : "host", gr_way_name(way), n, size,
-            ns / n / 1e3, size / ns, bus / ns,
-            device ? "built-in" : mca_coll_gpuring_constants_sources());
+            ns / n / 1e3, size / ns, bus / ns, mca_coll_gpuring_constants_sources(0 != device));
     return true;
 }
 
@@ -287,6 +286,7 @@ void mca_coll_gpuring_stats_report(void)
     const char *report = gr_settings.report;
     FILE *f = stdout;
     bool json;
+    int device;
 
     if (!mca_coll_gpuring_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
         return; /* none, too, where there was no memory for its name */
@@ -302,8 +302,11 @@ void mca_coll_gpuring_stats_report(void)
         fprintf(f, "[");
     } else {
         fprintf(f, "# gpuring: what rank 0's collectives achieved\n");
-        if ('\0' != mca_coll_gpuring_constants_text()[0]) {
-            fprintf(f, "# constants inside a node: %s\n", mca_coll_gpuring_constants_text());
+        for (device = 0; device < 2; device++) {
+            if ('\0' != mca_coll_gpuring_constants_text(device)[0]) {
+                fprintf(f, "# constants %s: %s\n", device ? "between devices" : "inside a node",
+                        mca_coll_gpuring_constants_text(device));
+            }
         }
         fprintf(f,
                 "# %-20s %-6s %-7s %10s %16s %12s "

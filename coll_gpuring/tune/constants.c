@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constants by distance and source (constants.h). */
+/* Constants by relation and source (constants.h). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* processor sets */
 #endif
@@ -9,6 +9,27 @@
 
 #include <stdio.h>
 #include <string.h>
+
+_Static_assert(sizeof(struct gr_constants) ==
+                   GR_RELATIONS * (sizeof(struct gr_machine) + GR_MACHINE_ROWS) + GR_DEVICE_MODEL +
+                       sizeof(((struct gr_constants *) 0)->pad) + sizeof(int32_t),
+               "no padding");
+
+const char *gr_relation_name(int relation)
+{
+    static const char *const paths[GR_NPATHS] = {
+        [GR_PATH_SAME] = "one_device",    [GR_PATH_NVLINK] = "nvlink", [GR_PATH_PCIE] = "pcie",
+        [GR_PATH_PINNED] = "host_memory", [GR_PATH_NET] = "network",
+    };
+
+    return relation < GR_CPU_DISTANCES ? gr_cpu_distance_name(relation)
+                                       : paths[relation - GR_CPU_DISTANCES];
+}
+
+int gr_relation_has(int relation, int row)
+{
+    return (relation >= GR_CPU_DISTANCES) == gr_machine_rows[row].is_device;
+}
 
 /* Copy a row's values. */
 static void copy_row(struct gr_machine *to, const struct gr_machine *from, int row)
@@ -21,27 +42,28 @@ static void copy_row(struct gr_machine *to, const struct gr_machine *from, int r
 
 int gr_constants_good(const struct gr_constants *c)
 {
-    int d, row, good = 1;
+    int at, row, good = NULL != memchr(c->device, '\0', sizeof(c->device));
 
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
-        good = good && gr_machine_good(&c->at[d]);
+    for (at = 0; at < GR_RELATIONS; at++) {
+        good = good && gr_machine_good(&c->at[at]);
         for (row = 0; row < GR_MACHINE_ROWS; row++) {
-            good = good && c->from[d][row] < GR_CONSTANT_SOURCES &&
-                   (GR_FROM_BUILD != c->from[d][row]) == gr_machine_knows(&c->at[d], row);
+            good = good && c->from[at][row] < GR_CONSTANT_SOURCES &&
+                   (GR_FROM_BUILD != c->from[at][row]) == gr_machine_knows(&c->at[at], row);
         }
     }
     return good;
 }
 
-void gr_constants_take(struct gr_constants *c, int distance, const struct gr_machine *m,
+void gr_constants_take(struct gr_constants *c, int relation, const struct gr_machine *m,
                        enum gr_constant_source source)
 {
     int row;
 
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        if (gr_machine_knows(m, row) && c->from[distance][row] <= source) {
-            copy_row(&c->at[distance], m, row);
-            c->from[distance][row] = (uint8_t) source;
+        if (gr_relation_has(relation, row) && gr_machine_knows(m, row) &&
+            c->from[relation][row] <= source) {
+            copy_row(&c->at[relation], m, row);
+            c->from[relation][row] = (uint8_t) source;
         }
     }
 }
@@ -51,7 +73,8 @@ int gr_constants_complete(const struct gr_constants *c, int distance)
     int row, complete = 1;
 
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        complete = complete && c->from[distance][row] > GR_FROM_MEASUREMENT;
+        complete = complete && (!gr_relation_has(distance, row) ||
+                                c->from[distance][row] > GR_FROM_MEASUREMENT);
     }
     return complete;
 }
@@ -69,11 +92,14 @@ static int is_known(const struct gr_constants *c, int distance, enum gr_constant
     return known;
 }
 
-/* The distance whose constants stand for those of this one. */
+/* The distance whose constants stand for those of this one; no path stands for another. */
 static int stands_for(const struct gr_constants *c, int distance, enum gr_constant_source least)
 {
     int d;
 
+    if (distance >= GR_CPU_DISTANCES) {
+        return distance;
+    }
     for (d = distance; d >= 0; d--) {
         if (is_known(c, d, least)) {
             return d;
@@ -87,10 +113,10 @@ static int stands_for(const struct gr_constants *c, int distance, enum gr_consta
     return distance;
 }
 
-struct gr_machine gr_constants_at(const struct gr_constants *c, int distance,
+struct gr_machine gr_constants_at(const struct gr_constants *c, int relation,
                                   enum gr_constant_source least, const uint8_t **from)
 {
-    int d = stands_for(c, distance, least), row;
+    int d = stands_for(c, relation, least), row;
     struct gr_machine m;
 
     memset(&m, 0, sizeof(m));
@@ -143,7 +169,8 @@ static int has_source(const uint8_t *from, int source)
     return has;
 }
 
-const char *gr_constants_sources(const struct gr_constants *c, int distance)
+const char *gr_constants_sources(const struct gr_constants *c, int relation,
+                                 enum gr_constant_source least)
 {
     static const char *const words[8] = {
         "built-in",
@@ -155,10 +182,15 @@ const char *gr_constants_sources(const struct gr_constants *c, int distance)
         "parameters+file",
         "parameters+file+measured",
     };
-    const uint8_t *from = c->from[stands_for(c, distance, GR_FROM_BUILD)];
+    const uint8_t *from = c->from[stands_for(c, relation, least)];
+    int source, word = 0;
 
-    return words[has_source(from, GR_FROM_MEASUREMENT) + 2 * has_source(from, GR_FROM_FILE) +
-                 4 * has_source(from, GR_FROM_PARAMETER)];
+    for (source = GR_FROM_MEASUREMENT; source < GR_CONSTANT_SOURCES; source++) {
+        if (source >= (int) least && has_source(from, source)) {
+            word |= 1 << (source - GR_FROM_MEASUREMENT);
+        }
+    }
+    return words[word];
 }
 
 /* Why a measurement gave nothing. */
@@ -176,8 +208,9 @@ static const char *not_measured(const struct gr_constants *c)
     }
 }
 
-const char *gr_constants_text(const struct gr_constants *c, int distance, const char *file,
-                              char *buf, size_t size)
+const char *gr_constants_text(const struct gr_constants *c, int relation,
+                              enum gr_constant_source least, const char *file, char *buf,
+                              size_t size)
 {
     static const char *const names[GR_CONSTANT_SOURCES] = {
         [GR_FROM_MEASUREMENT] = "measured",
@@ -187,12 +220,12 @@ const char *gr_constants_text(const struct gr_constants *c, int distance, const 
     const char *semicolon = "";
     size_t used = 0;
     const uint8_t *from;
-    struct gr_machine m = gr_constants_at(c, distance, GR_FROM_BUILD, &from);
-    int source;
+    struct gr_machine m = gr_constants_at(c, relation, least, &from);
+    int source, processes = relation < GR_CPU_DISTANCES;
 
     buf[0] = '\0';
     for (source = GR_CONSTANT_SOURCES - 1; source > GR_FROM_BUILD; source--) {
-        if (has_source(from, source)) {
+        if (source >= (int) least && has_source(from, source)) {
             used = add(buf, size, used, semicolon, names[source],
                        GR_FROM_FILE == source && NULL != file ? " " : "");
             used =
@@ -202,8 +235,8 @@ const char *gr_constants_text(const struct gr_constants *c, int distance, const 
         }
     }
     if ('\0' == buf[0]) {
-        add(buf, size, used, "built in", not_measured(c), "");
-    } else if (0 == m.call && is_known(c, stands_for(c, distance, GR_FROM_BUILD), GR_FROM_BUILD)) {
+        add(buf, size, used, "built in", processes ? not_measured(c) : "", "");
+    } else if (processes && 0 == m.call && is_known(c, stands_for(c, relation, least), least)) {
         add(buf, size, used, "; no single copy", "", ""); /* refused where the rest was measured */
     }
     return buf;

@@ -2,6 +2,7 @@
 /* What machine.h offers. */
 #include "tune/machine.h"
 
+#include "tune/copy_methods.h"
 #include "tune/terms.h"
 
 #include "base/interpolate.h"
@@ -19,25 +20,41 @@ const size_t gr_machine_bytes[GR_MACHINE_SIZES] = {16 << 10, 128 << 10, 512 << 1
  */
 #define EXCHANGE_OF_BASE 0.2
 
-/* No computer is faster or slower than that, in microseconds and in bytes per microsecond. */
+/*
+ * No computer is faster or slower than that, in microseconds and in bytes per microsecond. Kernels
+ * that take turns on a device are slower than processes, and the memory of a device is faster.
+ */
 #define LEAST_US 0.005
-#define MOST_US 100.0
+#define MOST_US(is_device) ((is_device) ? 1e4 : 100.0)
 #define LEAST_RATE 10.0
-#define MOST_RATE 1e6
+#define MOST_RATE(is_device) ((is_device) ? 2e7 : 1e6)
 
 #define ONE(member) offsetof(struct gr_machine, member), 1
+#define US 0
+#define RATE 1
 #define BY_SIZE(member) offsetof(struct gr_machine, member), GR_MACHINE_SIZES
 #define AT_SIZES "at 16 KiB, 128 KiB, 512 KiB and 2 MiB"
 
 const struct gr_machine_row gr_machine_rows[GR_MACHINE_ROWS] = {
-    {"exchange", ONE(exchange), 0, "both processes write a cache line and wait for the other's"},
-    {"reduce", ONE(reduce), 1, "combining two vectors of 16 KiB of floats, of one of them"},
-    {"slots", BY_SIZE(one_way), 1, "copies through slots in one direction, " AT_SIZES},
-    {"slots_both_ways", BY_SIZE(two_way), 1, "the same in both directions at once, " AT_SIZES},
-    {"single_copy_call", ONE(call), 0, "single copy of a byte"},
-    {"single_copy", BY_SIZE(fetch), 1, "single copy of data copied before, " AT_SIZES},
-    {"single_copy_new", BY_SIZE(fetch_new), 1,
+    {"exchange", ONE(exchange), US, 0,
+     "both processes write a cache line and wait for the other's"},
+    {"reduce", ONE(reduce), RATE, 0, "combining two vectors of 16 KiB of floats, of one of them"},
+    {"slots", BY_SIZE(one_way), RATE, 0, "copies through slots in one direction, " AT_SIZES},
+    {"slots_both_ways", BY_SIZE(two_way), RATE, 0,
+     "the same in both directions at once, " AT_SIZES},
+    {"single_copy_call", ONE(call), US, 0, "single copy of a byte"},
+    {"single_copy", BY_SIZE(fetch), RATE, 0, "single copy of data copied before, " AT_SIZES},
+    {"single_copy_new", BY_SIZE(fetch_new), RATE, 0,
      "single copy of data that their owner has just written, " AT_SIZES},
+    {"device_own", ONE(device_own), US, 1, "a step of a kernel that waits for no other rank"},
+    {"device_step", ONE(device_step[GR_PROTOCOL_SIMPLE]), US, 1,
+     "a kernel waits for a message of another one and passes it on, protocol simple"},
+    {"device_rate", ONE(device_bytes[GR_PROTOCOL_SIMPLE]), RATE, 1,
+     "bytes from one kernel to another through all channels, protocol simple"},
+    {"device_ll_step", ONE(device_step[GR_PROTOCOL_LL]), US, 1, "a message, protocol ll"},
+    {"device_ll_rate", ONE(device_bytes[GR_PROTOCOL_LL]), RATE, 1, "bytes, protocol ll"},
+    {"device_ll128_step", ONE(device_step[GR_PROTOCOL_LL128]), US, 1, "a message, protocol ll128"},
+    {"device_ll128_rate", ONE(device_bytes[GR_PROTOCOL_LL128]), RATE, 1, "bytes, protocol ll128"},
 };
 
 const char *gr_machine_unit(int row)
@@ -62,14 +79,14 @@ int gr_machine_knows(const struct gr_machine *m, int row)
 
 static int is_possible(int row, const float *us)
 {
-    int k, good = 1;
+    int device = gr_machine_rows[row].is_device, k, good = 1;
 
     for (k = 0; k < gr_machine_rows[row].values; k++) {
         double bytes = (double) gr_machine_bytes[k];
 
         good = good && (gr_machine_rows[row].is_rate
-                            ? us[k] * MOST_RATE >= bytes && us[k] * LEAST_RATE <= bytes
-                            : us[k] >= LEAST_US && us[k] <= MOST_US);
+                            ? us[k] * MOST_RATE(device) >= bytes && us[k] * LEAST_RATE <= bytes
+                            : us[k] >= LEAST_US && us[k] <= MOST_US(device));
     }
     return good;
 }
@@ -218,6 +235,27 @@ struct gr_costs gr_machine_costs(const struct gr_machine *m, const struct gr_cos
         combine = m->reduce > 0 ? m->reduce / (double) gr_machine_bytes[0] : combine;
         /* what is fetched is combined afterwards; the model adds costs.combine itself */
         fetching->byte += gr_terms_combines(q->coll) ? combine - costs.combine : 0;
+    }
+    return costs;
+}
+
+struct gr_costs gr_machine_device_costs(const struct gr_machine *m, const struct gr_costs *base)
+{
+    struct gr_costs costs = *base;
+    int protocol;
+
+    for (protocol = 0; protocol < GR_NPROTOCOLS; protocol++) {
+        struct gr_copy_costs *by = &costs.by[gr_copy_through_links(protocol)];
+
+        if (by->step > 0 && m->device_step[protocol] > 0) {
+            by->step = m->device_step[protocol];
+        }
+        if (by->step > 0 && m->device_bytes[protocol] > 0) {
+            by->byte = m->device_bytes[protocol] / (double) gr_machine_bytes[0];
+        }
+    }
+    if (m->device_own > 0) {
+        costs.own = m->device_own;
     }
     return costs;
 }

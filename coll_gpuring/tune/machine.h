@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a machine is like: how long two processes of a node take for the parts of a call. Measured
- * when a job starts or beforehand (tune/measure.h), and turned into constants of the cost model.
+ * What a machine is like: how long two ranks take for the parts of a call, as processes of a node or
+ * on devices. Those of processes are measured when a job starts or beforehand (tune/measure.h). All
+ * are turned into constants of the cost model.
  */
 #ifndef GR_TUNE_MACHINE_H
 #define GR_TUNE_MACHINE_H
 
+#include "sched/protocol.h"
 #include "tune/select.h"
 
 #include <stddef.h>
@@ -15,11 +17,12 @@
 extern const size_t gr_machine_bytes[GR_MACHINE_SIZES];
 
 /*
- * Times in microseconds of two processes at one distance. Processes send this to each other as
- * bytes: no padding, no pointers. Arrays are indexed by size. 0 (of an array: its first element):
- * not known.
+ * Times in microseconds of two ranks: of processes at one distance, or of kernels on devices joined
+ * by one path. Processes send this to each other as bytes: no padding, no pointers. Unless stated
+ * otherwise arrays are indexed by size. 0 (of an array by size: its first element): not known.
  */
 struct gr_machine {
+    /* processes */
     float exchange; /* both processes write a cache line and wait for the other's */
     float reduce;   /* combine the smallest size with another vector in the cache */
     float call;     /* single copy (process_vm_readv) of a byte */
@@ -27,20 +30,25 @@ struct gr_machine {
     float two_way[GR_MACHINE_SIZES];   /* the same in both directions at once, in long chunks */
     float fetch[GR_MACHINE_SIZES];     /* single copy of what was copied before */
     float fetch_new[GR_MACHINE_SIZES]; /* single copy of what its owner has just written; two-way */
+    /* kernels */
+    float device_own;                  /* a step that waits for no other rank */
+    float device_step[GR_NPROTOCOLS];  /* by protocol: wait for a message, and pass it on */
+    float device_bytes[GR_NPROTOCOLS]; /* by protocol: the smallest size, through all channels */
 };
 
 /*
- * The constants that can be pinned, a row each: its entry in a tuning file is DISTANCE.NAME, its
- * parameter coll_gpuring_cost_NAME.
+ * The constants that can be pinned, a row each: its entry in a tuning file is RELATION.NAME
+ * (tune/constants.h), its parameter coll_gpuring_cost_NAME.
  */
 struct gr_machine_row {
     const char *name;
     size_t offset;    /* of its first value in struct gr_machine */
     int values;       /* 1, or GR_MACHINE_SIZES */
     int is_rate;      /* written as GB/s of the bytes at gr_machine_bytes; else as us */
+    int is_device;    /* of kernels on devices; else of processes */
     const char *help; /* what it is, for ompi_info, the documentation and tuning files */
 };
-#define GR_MACHINE_ROWS 7
+#define GR_MACHINE_ROWS 14
 extern const struct gr_machine_row gr_machine_rows[GR_MACHINE_ROWS];
 
 /* The unit in which a row is written. */
@@ -73,5 +81,10 @@ const char *gr_machine_print(const struct gr_machine *m, int row, char *buf, siz
  */
 struct gr_costs gr_machine_costs(const struct gr_machine *m, const struct gr_costs *base,
                                  const struct gr_select_args *q);
+
+/*
+ * The same between devices, for any question. A protocol that base does not choose stays so.
+ */
+struct gr_costs gr_machine_device_costs(const struct gr_machine *m, const struct gr_costs *base);
 
 #endif

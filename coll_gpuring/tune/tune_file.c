@@ -162,6 +162,7 @@ static char *text_entry(struct gr_tune_file *file, const char *name, size_t *siz
         {"kernel", file->kind.kernel, sizeof(file->kind.kernel)},
         {"date", file->date, sizeof(file->date)},
         {"version", file->version, sizeof(file->version)},
+        {"device", file->constants.device, sizeof(file->constants.device)},
     };
     size_t k;
 
@@ -174,25 +175,25 @@ static char *text_entry(struct gr_tune_file *file, const char *name, size_t *siz
     return NULL;
 }
 
-/* An entry "DISTANCE.NAME". Returns 0, or -1: there is no such constant, or it is impossible. */
+/* An entry "RELATION.NAME". Returns 0, or -1: there is no such constant, or it is impossible. */
 static int take_constant(struct gr_tune_file *file, const char *name, const char *value)
 {
-    int d, row;
+    int at, row;
     size_t n;
 
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
-        n = strlen(gr_cpu_distance_name(d));
-        if (0 != strncmp(name, gr_cpu_distance_name(d), n) || '.' != name[n]) {
+    for (at = 0; at < GR_RELATIONS; at++) {
+        n = strlen(gr_relation_name(at));
+        if (0 != strncmp(name, gr_relation_name(at), n) || '.' != name[n]) {
             continue;
         }
         for (row = 0; row < GR_MACHINE_ROWS; row++) {
-            if (0 == strcmp(name + n + 1, gr_machine_rows[row].name)) {
+            if (gr_relation_has(at, row) && 0 == strcmp(name + n + 1, gr_machine_rows[row].name)) {
                 struct gr_machine m = {.exchange = 0};
 
                 if (0 != gr_machine_parse(&m, row, value)) {
                     return -1;
                 }
-                gr_constants_take(&file->constants, d, &m, GR_FROM_FILE);
+                gr_constants_take(&file->constants, at, &m, GR_FROM_FILE);
                 return 0;
             }
         }
@@ -269,6 +270,22 @@ static int check_kind(const struct gr_machine_kind *here, const struct gr_machin
     return 0;
 }
 
+/* Whether a file with constants of devices names the device; else why it must. */
+static int check_device(const struct gr_constants *c, char *why, size_t size)
+{
+    int at, row;
+
+    for (at = GR_CPU_DISTANCES; at < GR_RELATIONS && '\0' == c->device[0]; at++) {
+        for (row = 0; row < GR_MACHINE_ROWS; row++) {
+            if (gr_machine_knows(&c->at[at], row)) {
+                snprintf(why, size, "it has constants of a device but no entry \"device\"");
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
 int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
                       struct gr_tune_file *file, char *why, size_t size)
 {
@@ -290,32 +307,39 @@ int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
         snprintf(why, size, "line %d is not possible", line);
         return -1;
     }
-    return check_kind(kind, &file->kind, why, size);
+    return 0 == check_kind(kind, &file->kind, why, size) ? check_device(&file->constants, why, size)
+                                                         : -1;
 }
 
 /* ---- writing ---- */
 
 int gr_tune_file_write(FILE *f, const struct gr_tune_file *file)
 {
+    bool devices = '\0' != file->constants.device[0];
     char values[96];
-    int d, row;
+    int at, row;
 
-    fprintf(f, "# What gpuring_tune measured. Entries are DISTANCE.CONSTANT: what two processors\n"
-               "# share at least, and\n");
+    fprintf(f, "# What gpuring_tune measured. Entries are RELATION.CONSTANT: what two processors\n"
+               "# share at least, or what joins two devices, and\n");
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        fprintf(f, "#   %-16s %-4s  %s\n", gr_machine_rows[row].name, gr_machine_unit(row),
-                gr_machine_rows[row].help);
+        if (devices || !gr_machine_rows[row].is_device) {
+            fprintf(f, "#   %-17s %-4s  %s\n", gr_machine_rows[row].name, gr_machine_unit(row),
+                    gr_machine_rows[row].help);
+        }
     }
     fprintf(f,
             "gpuring_tune = " FORMAT
             "\nprocessor = %s\nprocessors = %s\nkernel = %s\ndate = %s\nversion = %s\n",
             file->kind.processor, file->kind.processors, file->kind.kernel, file->date,
             file->version);
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
+    if (devices) {
+        fprintf(f, "device = %s\n", file->constants.device);
+    }
+    for (at = 0; at < GR_RELATIONS; at++) {
         for (row = 0; row < GR_MACHINE_ROWS; row++) {
-            if (gr_machine_knows(&file->constants.at[d], row)) {
-                fprintf(f, "%s.%s = %s\n", gr_cpu_distance_name(d), gr_machine_rows[row].name,
-                        gr_machine_print(&file->constants.at[d], row, values, sizeof(values)));
+            if (gr_machine_knows(&file->constants.at[at], row)) {
+                fprintf(f, "%s.%s = %s\n", gr_relation_name(at), gr_machine_rows[row].name,
+                        gr_machine_print(&file->constants.at[at], row, values, sizeof(values)));
             }
         }
     }

@@ -11,10 +11,13 @@
  *      version = 0.9.0
  *      cache.exchange = 0.112
  *      cache.slots = 10.2 11.3 9.871 8.012
+ *      device = NVIDIA H100 80GB HBM3
+ *      nvlink.device_step = 3.1
  *
- * A constant is DISTANCE.NAME (topo/cpus.h, tune/machine.h); those that are not there are measured
- * as without the file. processor, processors and kernel must be those of the machine on which the
- * file is used; date and version are for people.
+ * A constant is RELATION.NAME (tune/constants.h, tune/machine.h); those that are not there are
+ * measured or built in as without the file. processor, processors and kernel must be those of the
+ * machine on which the file is used; date and version are for people. The constants of a file that
+ * are of devices hold for devices of the model `device`, which the file must name then.
  */
 #ifndef GR_TUNE_FILE_H
 #define GR_TUNE_FILE_H
@@ -49,7 +52,7 @@ struct gr_tune_file {
 
 /*
  * Read a file. Returns 0; GR_ERR_SYS, errno says why; or -1 with one of the reasons below in why:
- * it is no tuning file as above, or not made on `kind`.
+ * it is no tuning file as above, or not made on `kind`. Of devices it knows nothing.
  */
 int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
                       struct gr_tune_file *file, char *why, size_t size);

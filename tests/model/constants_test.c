@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The constants of a node by distance and source (tune/constants.h), what text stands for them
- * (tune/machine.h), and tuning files (tune/tune_file.h).
+ * The constants of the cost model by relation and source (tune/constants.h), what text stands for
+ * them (tune/machine.h), and tuning files (tune/tune_file.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* processor sets */
@@ -83,6 +83,12 @@ static void text_is_read_and_written(void **state)
         {"slots", "10 11 12 5000", NULL}, /* GB/s */
         {"slots", "10 11 12 0.001", NULL},
         {"single_copy_new", "1 2 3 4", "1 2 3 4"},
+        /* kernels that take turns are slower than processes, and the memory of devices faster */
+        {"device_step", "1000", "1000"},
+        {"device_step", "20000", NULL},
+        {"device_rate", "5000", "5000"},
+        {"device_rate", "50000", NULL},
+        {"device_ll_rate", "0.001", NULL},
     };
     size_t k;
 
@@ -149,7 +155,8 @@ static void better_sources_come_first(void **state)
         assert_true(m.reduce == given.reduce);
         given = machine_of(10 * GR_FROM_MEASUREMENT + 1);
         assert_memory_equal(m.fetch, given.fetch, sizeof(m.fetch));
-        assert_string_equal(gr_constants_sources(&c, GR_CPU_NUMA), "parameters+file+measured");
+        assert_string_equal(gr_constants_sources(&c, GR_CPU_NUMA, GR_FROM_BUILD),
+                            "parameters+file+measured");
     }
 }
 
@@ -203,6 +210,42 @@ static void distances_stand_for_each_other(void **state)
     assert_true(m.reduce == near.reduce);
 }
 
+/*
+ * Paths have the constants of kernels, distances those of processes, and no path stands for another.
+ * Where the file's do not hold, those of parameters are left.
+ */
+static void devices_have_constants_of_their_own(void **state)
+{
+    struct gr_machine filed = machine_of(1), given = {.device_own = 0.5F}, m;
+    int nvlink = gr_relation_of_path(GR_PATH_NVLINK), row;
+    struct gr_constants c = {.not_measured = 0};
+    char text[1400];
+
+    (void) state;
+    gr_constants_take(&c, nvlink, &filed, GR_FROM_FILE);
+    gr_constants_take(&c, GR_CPU_NUMA, &filed, GR_FROM_FILE);
+    assert_true(gr_constants_good(&c));
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        int device = gr_machine_rows[row].is_device;
+
+        assert_int_equal(c.from[nvlink][row], device ? GR_FROM_FILE : GR_FROM_BUILD);
+        assert_int_equal(c.from[GR_CPU_NUMA][row], device ? GR_FROM_BUILD : GR_FROM_FILE);
+    }
+    assert_true(gr_constants_complete(&c, GR_CPU_NUMA));
+    m = gr_constants_at(&c, gr_relation_of_path(GR_PATH_PCIE), GR_FROM_BUILD, NULL);
+    assert_true(0 == m.device_own);
+    gr_constants_take(&c, nvlink, &given, GR_FROM_PARAMETER);
+    m = gr_constants_at(&c, nvlink, GR_FROM_FILE, NULL);
+    assert_true(0.5F == m.device_own && filed.device_step[GR_PROTOCOL_LL] > 0 &&
+                filed.device_step[GR_PROTOCOL_LL] == m.device_step[GR_PROTOCOL_LL]);
+    assert_string_equal(gr_constants_sources(&c, nvlink, GR_FROM_FILE), "parameters+file");
+    m = gr_constants_at(&c, nvlink, GR_FROM_PARAMETER, NULL);
+    assert_memory_equal(&m, &given, sizeof(m));
+    assert_string_equal(gr_constants_sources(&c, nvlink, GR_FROM_PARAMETER), "parameters");
+    assert_string_equal(gr_constants_text(&c, nvlink, GR_FROM_PARAMETER, "F", text, sizeof(text)),
+                        "parameters: device_own 0.5 us");
+}
+
 static void impossible_constants_are_not_good(void **state)
 {
     struct gr_machine m = machine_of(1);
@@ -224,6 +267,9 @@ static void impossible_constants_are_not_good(void **state)
     c = good;
     c.from[GR_CPU_CACHE][0] = GR_FROM_FILE; /* but it is not known */
     assert_false(gr_constants_good(&c));
+    c = good;
+    memset(c.device, 'a', sizeof(c.device));
+    assert_false(gr_constants_good(&c));
 }
 
 static void text_says_values_and_sources(void **state)
@@ -233,26 +279,27 @@ static void text_says_values_and_sources(void **state)
     char text[1400], small[16];
 
     (void) state;
-    assert_string_equal(gr_constants_text(&c, 0, NULL, text, sizeof(text)), "built in");
-    assert_string_equal(gr_constants_sources(&c, 0), "built-in");
+    assert_string_equal(gr_constants_text(&c, 0, GR_FROM_BUILD, NULL, text, sizeof(text)),
+                        "built in");
+    assert_string_equal(gr_constants_sources(&c, 0, GR_FROM_BUILD), "built-in");
     c.not_measured = GR_ERR_TIMEOUT;
-    assert_string_equal(gr_constants_text(&c, 0, NULL, text, sizeof(text)),
+    assert_string_equal(gr_constants_text(&c, 0, GR_FROM_BUILD, NULL, text, sizeof(text)),
                         "built in (measuring took too long)");
     c.not_measured = GR_ERR_NOT_SUPPORTED;
-    assert_string_equal(gr_constants_text(&c, 0, NULL, text, sizeof(text)),
+    assert_string_equal(gr_constants_text(&c, 0, GR_FROM_BUILD, NULL, text, sizeof(text)),
                         "built in (rank 0 may use one processor only)");
     c.not_measured = 0;
     gr_constants_take(&c, 0, &m, GR_FROM_MEASUREMENT);
-    assert_string_equal(gr_constants_text(&c, 0, "F", text, sizeof(text)),
+    assert_string_equal(gr_constants_text(&c, 0, GR_FROM_BUILD, "F", text, sizeof(text)),
                         "measured: exchange 0.25 us; no single copy");
     assert_int_equal(gr_machine_parse(&m, row_of("slots"), "1 2 3 4"), 0);
     gr_constants_take(&c, 0, &m, GR_FROM_FILE);
     gr_constants_take(&c, 0, &call, GR_FROM_PARAMETER);
-    assert_string_equal(gr_constants_text(&c, 0, "/a/b", text, sizeof(text)),
+    assert_string_equal(gr_constants_text(&c, 0, GR_FROM_BUILD, "/a/b", text, sizeof(text)),
                         "parameters: single_copy_call 1.5 us; file /a/b: exchange 0.25 us, "
                         "slots 1 2 3 4 GB/s");
-    assert_string_equal(gr_constants_sources(&c, 0), "parameters+file");
-    assert_int_equal(strlen(gr_constants_text(&c, 0, "/a/b", small, sizeof(small))),
+    assert_string_equal(gr_constants_sources(&c, 0, GR_FROM_BUILD), "parameters+file");
+    assert_int_equal(strlen(gr_constants_text(&c, 0, GR_FROM_BUILD, "/a/b", small, sizeof(small))),
                      sizeof(small) - 1);
 }
 
@@ -297,6 +344,9 @@ static struct gr_tune_file whole_file(void)
     memset(far.fetch, 0, sizeof(far.fetch)); /* not known */
     gr_constants_take(&file.constants, GR_CPU_CACHE, &near, GR_FROM_FILE);
     gr_constants_take(&file.constants, GR_CPU_SYSTEM, &far, GR_FROM_FILE);
+    gr_constants_take(&file.constants, gr_relation_of_path(GR_PATH_SAME), &near, GR_FROM_FILE);
+    gr_constants_take(&file.constants, gr_relation_of_path(GR_PATH_NVLINK), &far, GR_FROM_FILE);
+    snprintf(file.constants.device, sizeof(file.constants.device), "ACME 100 GB");
     return file;
 }
 
@@ -316,12 +366,15 @@ static void what_is_written_is_read(void **state)
     int d, row;
 
     (void) state;
+    assert_int_equal(file.constants.from[GR_RELATIONS - GR_NPATHS][GR_MACHINE_ROWS - 1],
+                     GR_FROM_FILE);
     write_whole(&file);
     assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)), 0);
     assert_string_equal(again.date, file.date);
     assert_string_equal(again.version, file.version);
+    assert_string_equal(again.constants.device, file.constants.device);
     assert_memory_equal(again.constants.from, file.constants.from, sizeof(file.constants.from));
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
+    for (d = 0; d < GR_RELATIONS; d++) {
         for (row = 0; row < GR_MACHINE_ROWS; row++) {
             if (gr_machine_knows(&file.constants.at[d], row)) {
                 assert_string_equal(gr_machine_print(&again.constants.at[d], row, a, sizeof(a)),
@@ -359,6 +412,18 @@ static void files_of_other_machines_are_refused(void **state)
     assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)), -1);
 }
 
+static void constants_of_devices_need_their_device(void **state)
+{
+    struct gr_tune_file file = whole_file(), again;
+    char why[512];
+
+    (void) state;
+    file.constants.device[0] = '\0';
+    write_whole(&file);
+    assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)), -1);
+    assert_string_equal(why, "it has constants of a device but no entry \"device\"");
+}
+
 static void bad_files_are_refused_with_their_line(void **state)
 {
     static const struct {
@@ -381,6 +446,8 @@ static void bad_files_are_refused_with_their_line(void **state)
         {"gpuring_tune = 1\ncachexexchange = 0.2\n", "line 2 "},
         {"gpuring_tune = 1\nboard.exchange = 0.2\n", "line 2 "},
         {"gpuring_tune = 1\ncache.exchanges = 0.2\n", "line 2 "},
+        {"gpuring_tune = 1\ncache.device_step = 2\n", "line 2 "},
+        {"gpuring_tune = 1\nnvlink.exchange = 0.2\n", "line 2 "},
         {"\177ELF\002\001\n", "line 1 "},
     };
     struct gr_tune_file file;
@@ -464,10 +531,12 @@ int main(void)
         cmocka_unit_test(better_sources_come_first),
         cmocka_unit_test(measurements_are_not_fixed),
         cmocka_unit_test(distances_stand_for_each_other),
+        cmocka_unit_test(devices_have_constants_of_their_own),
         cmocka_unit_test(impossible_constants_are_not_good),
         cmocka_unit_test(text_says_values_and_sources),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(files_of_other_machines_are_refused),
+        cmocka_unit_test(constants_of_devices_need_their_device),
         cmocka_unit_test(bad_files_are_refused_with_their_line),
         cmocka_unit_test(unreadable_files_are_said_to_be),
         cmocka_unit_test(a_kind_is_model_and_layout),

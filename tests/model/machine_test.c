@@ -92,13 +92,19 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long n,
     return syscall(SYS_process_vm_readv, pid, local, n, remote, m, flags);
 }
 
-/* bytes per microsecond through slots and by single copy; 0: refused */
+/* bytes per microsecond through slots and by single copy; 0: refused. Of devices whatever is good */
 static struct gr_machine machine_of(double exchange, double slots, double fetch, double call)
 {
     struct gr_machine m = {.exchange = (float) exchange,
                            .reduce = (float) ((double) gr_machine_bytes[0] / 100000),
-                           .call = (float) (fetch > 0 ? call : 0)};
+                           .call = (float) (fetch > 0 ? call : 0),
+                           .device_own = 0.25F};
     int k;
+
+    for (k = 0; k < GR_NPROTOCOLS; k++) {
+        m.device_step[k] = (float) k + 2;
+        m.device_bytes[k] = (float) k + 0.5F;
+    }
 
     for (k = 0; k < GR_MACHINE_SIZES; k++) {
         m.one_way[k] = (float) ((double) gr_machine_bytes[k] / slots);
@@ -218,6 +224,13 @@ static void known_constants_change_their_own(void **state)
         {"single_copy_call", 0, 0, 1, 0, 0},
         {"single_copy", 0, 0, 0, 1, 0},
         {"single_copy_new", 0, 0, 0, 1, 0},
+        {"device_own", 0, 0, 0, 0, 0},
+        {"device_step", 0, 0, 0, 0, 0},
+        {"device_rate", 0, 0, 0, 0, 0},
+        {"device_ll_step", 0, 0, 0, 0, 0},
+        {"device_ll_rate", 0, 0, 0, 0, 0},
+        {"device_ll128_step", 0, 0, 0, 0, 0},
+        {"device_ll128_rate", 0, 0, 0, 0, 0},
     };
     const struct gr_costs *base = &gr_costs_host;
     int row;
@@ -239,6 +252,46 @@ static void known_constants_change_their_own(void **state)
         assert_int_equal(costs.by[GR_BY_FETCHING].byte != base->by[GR_BY_FETCHING].byte,
                          rows[row].direct_byte);
         assert_int_equal(costs.mailbox_byte != base->mailbox_byte, rows[row].mailbox_byte);
+    }
+}
+
+/* A constant of devices changes one number, and none of a protocol that the path does not choose. */
+static void device_constants_change_their_own(void **state)
+{
+    struct gr_machine all = machine_of(0.2, 10000, 10000, 1);
+    int path, row, k, differ, expected;
+
+    (void) state;
+    for (path = 0; path < GR_NPATHS; path++) {
+        const struct gr_costs *base = &gr_costs_device[path];
+
+        for (row = 0; row < GR_MACHINE_ROWS; row++) {
+            const char *name = gr_machine_rows[row].name;
+            struct gr_machine one = {.exchange = 0};
+            enum gr_copy_method by = NULL != strstr(name, "_ll128") ? GR_BY_LL128
+                                     : NULL != strstr(name, "_ll_") ? GR_BY_LL
+                                                                    : GR_BY_SLOTS;
+            struct gr_costs costs;
+
+            memcpy(gr_machine_values(&one, row), gr_machine_values(&all, row),
+                   (size_t) gr_machine_rows[row].values * sizeof(float));
+            costs = gr_machine_device_costs(&one, base);
+            for (k = 0, differ = 0; k < GR_NCOPY_METHODS; k++) {
+                differ += costs.by[k].step != base->by[k].step;
+                differ += costs.by[k].byte != base->by[k].byte;
+            }
+            differ += costs.own != base->own;
+            expected = gr_machine_rows[row].is_device &&
+                       (0 == strcmp(name, "device_own") || base->by[by].step > 0);
+            if (differ != expected) {
+                fail_msg("path %d, %s: %d numbers differ", path, name, differ);
+            }
+            if (expected && NULL != strstr(name, "_step")) {
+                assert_true(costs.by[by].step == gr_machine_values(&all, row)[0]);
+            } else if (expected && NULL != strstr(name, "_rate")) {
+                assert_true(costs.by[by].byte * 16384 == gr_machine_values(&all, row)[0]);
+            }
+        }
     }
 }
 
@@ -478,7 +531,7 @@ static void measures_and_leaves_nothing(void **state)
     assert_int_equal(threads_of_process(), threads);
     assert_true(gr_machine_good(&m));
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        assert_true(gr_machine_knows(&m, row));
+        assert_int_equal(gr_machine_knows(&m, row), !gr_machine_rows[row].is_device);
         print_message("# %s %s\n", gr_machine_rows[row].name,
                       gr_machine_print(&m, row, text, sizeof(text)));
     }
@@ -618,7 +671,9 @@ static void all_distances_are_measured(void **state)
             const struct gr_machine *m = &c.at[distances[k]], *whole = &c.at[first];
 
             for (row = 0; row < GR_MACHINE_ROWS; row++) {
-                assert_int_equal(c.from[distances[k]][row], GR_FROM_MEASUREMENT);
+                assert_int_equal(c.from[distances[k]][row], gr_machine_rows[row].is_device
+                                                                ? GR_FROM_BUILD
+                                                                : GR_FROM_MEASUREMENT);
             }
             assert_true(distances[k] == first || is_near(m->one_way[3] / whole->one_way[3],
                                                          m->one_way[1] / whole->one_way[1]));
@@ -667,6 +722,7 @@ int main(void)
         cmocka_unit_test(equal_machines_have_equal_values),
         cmocka_unit_test(constants_are_the_measured_ones),
         cmocka_unit_test(known_constants_change_their_own),
+        cmocka_unit_test(device_constants_change_their_own),
         cmocka_unit_test(directions_count),
         cmocka_unit_test(new_data_counts),
         cmocka_unit_test(constants_follow_the_size),

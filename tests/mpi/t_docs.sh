@@ -10,7 +10,7 @@ grep -q ':param:coll_gpuring_host:' "$work/info"
 tap_result $? "ompi_info shows the parameters" "$work/why"
 
 # params FIELD: lines "NAME VALUE", names without coll_gpuring_
-params() { sed -n "s/^mca:coll:gpuring:param:coll_gpuring_\([a-z_]*\):$1:/\1 /p" "$work/info" | tr -d '"'; }
+params() { sed -n "s/^mca:coll:gpuring:param:coll_gpuring_\([a-z0-9_]*\):$1:/\1 /p" "$work/info" | tr -d '"'; }
 # The column of a parameter's row in the page, from 1 on.
 column() { grep "^| \`$1\` |" "$page" | head -n 1 | cut -d'|' -f$(($2 + 1)) | sed 's/^ *//; s/ *$//'; }
 
@@ -28,7 +28,7 @@ done >"$wrong"
 tap_result $? "each has a row with its default" "$wrong"
 
 : >"$wrong"
-sed -n 's/^| `\([a-z_]*\)` | .* | .* | .* | .* |.*/\1/p' "$page" | while read -r name; do
+sed -n 's/^| `\([a-z0-9_]*\)` | .* | .* | .* | .* |.*/\1/p' "$page" | while read -r name; do
     grep -q ":param:coll_gpuring_$name:" "$work/info" || echo "the page has a row for $name, which is no parameter"
 done >"$wrong"
 [ ! -s "$wrong" ]

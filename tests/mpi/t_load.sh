@@ -5,7 +5,9 @@
 
 parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter
             algorithm_bcast algorithm_reduce algorithm_alltoall algorithm_barrier channels slots slot_bytes mailbox_bytes single_copy measure tune_file cost_exchange cost_reduce cost_slots cost_slots_both_ways
-            cost_single_copy_call cost_single_copy cost_single_copy_new pack_mib setup_mib torus timeout
+            cost_single_copy_call cost_single_copy cost_single_copy_new
+            cost_device_own cost_device_step cost_device_rate cost_device_ll_step cost_device_ll_rate
+            cost_device_ll128_step cost_device_ll128_rate pack_mib setup_mib torus timeout
             timeout_abort progress_thread pool_mib report verbose cuda device_channels device_slots device_slot_bytes
             device_pool_mib protocol stage_bytes zero_copy step_sync nodes nodes_ask nodes_transport nodes_direct nodes_channels nodes_rails nodes_latency
             nodes_mbit nodes_zero_copy"
@@ -51,7 +53,7 @@ tap_check "ompi_info lists the component" seen '^mca:coll:gpuring:version:'
 for p in $parameters; do
     tap_check "ompi_info describes coll_gpuring_$p" seen "^mca:coll:gpuring:param:coll_gpuring_$p:help:.{20,}"
 done
-unknown=$(sed -n 's/^mca:coll:gpuring:param:coll_gpuring_\([a-z_]*\):help:.*/\1/p' "$out" |
+unknown=$(sed -n 's/^mca:coll:gpuring:param:coll_gpuring_\([a-z0-9_]*\):help:.*/\1/p' "$out" |
           grep -vxF "$(printf '%s\n' $parameters)" | tr '\n' ' ')
 tap_check "this test knows all parameters${unknown:+ but $unknown}" [ -z "$unknown" ]
 

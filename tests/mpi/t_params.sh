@@ -34,6 +34,8 @@ measure 2 0..1
 cost_exchange fast number us
 cost_slots 1,2,3 4 numbers GB/s
 cost_single_copy 1,2,3,100000 4 numbers GB/s
+cost_device_step slow number us
+cost_device_ll128_rate 0 number GB/s
 progress_thread 5 1..1
 cuda 2 1..1
 device_channels 33 1..32

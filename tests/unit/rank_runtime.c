@@ -343,6 +343,14 @@ bool mca_coll_gpuring_stats_timed(void)
     return false;
 }
 
+void mca_coll_gpuring_stats_constants(const struct gr_comm *comm, enum gr_path path,
+                                      enum gr_constant_source least)
+{
+    (void) comm;
+    (void) path;
+    (void) least;
+}
+
 void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report)
 {
     (void) report;

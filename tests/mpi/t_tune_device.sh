@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The cost model's constants of devices on the fake CUDA driver: built in, by parameters, by a tuning file; and a file of
+# another device. Two ranks, on one device but where a row has two. TUNE, BENCH: the programs (default: those on the PATH).
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/device_lib.sh"
+TUNE=${TUNE:-gpuring_tune}
+BENCH=${BENCH:-gpuring_bench}
+export FAKECUDA_DEVICES=1 HOME=$work/home
+links='one device'
+mkdir "$HOME"
+
+# job OPTIONS...: three Allreduces of 8 bytes, checked. The first one makes the links; the others know what these are like.
+job() {
+    grun_line="job $*" rc=0
+    # shellcheck disable=SC2046,SC2086 # words
+    timeout -k 5 "${TEST_LIMIT:-300}" $MPIRUN $(component_options) --mca op ^avx --mca coll_gpuring_verbose 2 "$@" -np 2 \
+        ${WRAPPER:-} "$BENCH" allreduce -d cuda -m 8:8 -i 2 -x 1 -c -o csv >"$out" 2>&1 </dev/null || rc=$?
+}
+said() { [ "$(grep -acF -- "$1" "$out")" -eq 1 ]; } # WORDS: in one line, once
+constants() { # WORDS PROTOCOL: they are said, results are right, and 8 bytes go by that protocol
+    [ $rc -eq 0 ] && grep -aq '^allreduce,.*,0$' "$out" && said "constants between devices: $links: $1" &&
+        [[ $(grep -aF "on devices ($links)" "$out" | tail -n 1) == *", $2, "* ]]
+}
+
+job
+tap_check "nothing is given" constants "built in" ll
+job --mca coll_gpuring_cost_device_ll_step 5000 --mca coll_gpuring_cost_device_rate 300
+tap_check "parameters pin constants" constants "parameters: device_rate 300 GB/s, device_ll_step 5000 us" simple
+wrapper first '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export OMPI_MCA_coll_gpuring_cost_device_ll_step=5000'
+WRAPPER=$work/first job
+tap_check "all ranks use those of rank 0" constants "parameters: device_ll_step 5000 us" simple
+job --mca coll_gpuring_cost_device_ll_step never
+tap_check "a bad one: one line" said 'coll_gpuring_cost_device_ll_step = "never" is not possible; allowed: 1 number in us'
+tap_check "a bad one: built-in constants" constants "built in" ll
+
+if [ "$(nproc)" -lt 2 ]; then # gpuring_tune has no pair of processors to measure
+    tap_done
+fi
+file=$work/file
+"$TUNE" -q -t 0 -o "$file" 2>"$work/err"
+tap_result $? "a file" "$work/err"
+cp "$file" "$work/processors"
+printf 'device = fakecuda\none_device.device_ll_step = 5000\none_device.device_own = 0.75\npcie.device_ll_step = 4000\n' >>"$file"
+job --mca coll_gpuring_tune_file "$file" --mca coll_gpuring_report json:"$work/report.json"
+tap_check "a file, where ranks share cores" constants "file $file: device_own 0.75 us, device_ll_step 5000 us" simple
+ok "the report says where constants come from" grep -q '"memory": "cuda".*"constants": "file"' "$work/report.json"
+job --mca coll_gpuring_tune_file "$file" --mca coll_gpuring_report summary
+tap_check "and its summary which" said "# constants between devices: one device: file $file: device_own 0.75 us"
+job --mca coll_gpuring_tune_file "$file" --mca coll_gpuring_cost_device_ll_step 0.5
+tap_check "a parameter comes before it" constants "parameters: device_ll_step 0.5 us; file $file: device_own 0.75 us" ll
+ok "gpuring_tune shows them" "$TUNE" -c "$file"
+grep -q '^device: fakecuda' "$work/why" && grep -q '^one_device: file: device_own 0.75 us' "$work/why"
+tap_result $? "with the device" "$work/why"
+links=PCIe FAKECUDA_DEVICES=2 job --mca coll_gpuring_tune_file "$file"
+links=PCIe tap_check "of two devices it has others" constants "file $file: device_ll_step 4000 us" simple
+sed -i 's/^device = .*/device = another/' "$file"
+job --mca coll_gpuring_tune_file "$file"
+tap_check "a file of another device: one line" said 'were measured on "another", which is not the device of rank 0'
+tap_check "a file of another device: built-in constants" constants "built in" ll
+job --mca coll_gpuring_tune_file "$work/processors"
+tap_check "a file without devices" constants "built in" ll
+tap_check "a file without devices: no line" not_seen 'tuning file'
+
+tap_done
