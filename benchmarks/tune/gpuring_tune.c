@@ -175,9 +175,10 @@ static void measure_round(int cpu, struct distance *d)
 static void measure_all(const struct options *o, int cpu, struct distance all[GR_CPU_DISTANCES])
 {
     double start = clock_us(), share = 0;
-    int d, round, least = 0;
+    int d, round = 0, least = 0;
 
-    for (round = 1; round <= MOST_ROUNDS && (share < 1 || least < LEAST_ROUNDS); round++) {
+    while (round < MOST_ROUNDS && (share < 1 || least < LEAST_ROUNDS)) {
+        round++;
         least = MOST_ROUNDS;
         for (d = 0; d < GR_CPU_DISTANCES; d++) {
             if (all[d].partner >= 0) {
@@ -193,8 +194,7 @@ static void measure_all(const struct options *o, int cpu, struct distance all[GR
         }
     }
     if (least < LEAST_ROUNDS) {
-        errx(EXIT_WRONG, "the machine is too busy: %d of %d rounds were measured", least,
-             round - 1);
+        errx(EXIT_WRONG, "the machine is too busy: %d of %d rounds were measured", least, round);
     }
 }
 
@@ -217,41 +217,55 @@ static const char *default_path(const struct gr_machine_kind *kind, char *path, 
     return path;
 }
 
-/* Under another name first: a job that begins just now reads the old file or the new one. */
+/* Whether a file of that name can be replaced: there is none, or it is neither device nor pipe. */
+static bool is_replaceable(const char *path)
+{
+    struct stat is;
+
+    return 0 != stat(path, &is) || S_ISREG(is.st_mode);
+}
+
+/*
+ * Under another name first, where that is possible: a job that begins just now reads the old file
+ * or the new one.
+ */
 static void write_file(const char *path, const struct gr_tune_file *file)
 {
-    bool to_stdout = 0 == strcmp(path, "-");
+    bool to_stdout = 0 == strcmp(path, "-"), replaces = !to_stdout && is_replaceable(path);
     char part[4200];
-    FILE *f = stdout;
+    FILE *f;
     int rc;
 
-    snprintf(part, sizeof(part), "%s.part", path);
-    if (!to_stdout && NULL == (f = fopen(part, "w"))) {
+    snprintf(part, sizeof(part), "%s%s", path, replaces ? ".part" : "");
+    f = to_stdout ? stdout : fopen(part, "w");
+    if (NULL == f) {
         err(EXIT_WRONG, "%s", part);
     }
     rc = gr_tune_file_write(f, file);
     rc = 0 != (to_stdout ? fflush(f) : fclose(f)) ? -1 : rc;
-    if (0 != rc || (!to_stdout && 0 != rename(part, path))) {
+    rc = 0 == rc && replaces ? rename(part, path) : rc;
+    if (0 != rc) {
+        int why = errno;
+
+        if (replaces) {
+            unlink(part);
+        }
+        errno = why;
         err(EXIT_WRONG, "%s", path);
     }
 }
 
-int main(int argc, char **argv)
-{
-    static struct distance all[GR_CPU_DISTANCES];
-    struct gr_tune_file file = {.version = GR_VERSION};
-    int partners[GR_CPU_DISTANCES], d, found = 0, cpu = 0;
-    time_t today = time(NULL);
-    char path[4096];
-    cpu_set_t allowed;
-    struct options o;
+/* ---- the program ---- */
 
-    parse(&o, argc, argv);
-    if (NULL != o.check) {
-        return check(o.check);
-    }
-    gr_machine_kind_find("", &file.kind);
-    strftime(file.date, sizeof(file.date), "%Y-%m-%d", gmtime(&today));
+/*
+ * The first processor that this process may use; all: set to a partner at each distance from it.
+ * Ends the program where there is none.
+ */
+static int find_processors(const struct options *o, struct distance all[GR_CPU_DISTANCES])
+{
+    int partners[GR_CPU_DISTANCES], d, found = 0, cpu = 0;
+    cpu_set_t allowed;
+
     if (0 != sched_getaffinity(0, sizeof(allowed), &allowed)) {
         err(EXIT_WRONG, "the processors of this process");
     }
@@ -266,7 +280,7 @@ int main(int argc, char **argv)
             errx(EXIT_WRONG, "no memory");
         }
         found += partners[d] >= 0;
-        if (partners[d] >= 0 && !o.quiet) {
+        if (partners[d] >= 0 && !o->quiet) {
             fprintf(stderr, "gpuring_tune: %s: processors %d and %d\n", gr_cpu_distance_name(d),
                     cpu, partners[d]);
         }
@@ -274,7 +288,25 @@ int main(int argc, char **argv)
     if (0 == found) {
         errx(EXIT_WRONG, "this process may use one processor only: there is nothing to measure");
     }
-    measure_all(&o, cpu, all);
+    return cpu;
+}
+
+int main(int argc, char **argv)
+{
+    static struct distance all[GR_CPU_DISTANCES];
+    struct gr_tune_file file = {.version = GR_VERSION};
+    time_t today = time(NULL);
+    char path[4096];
+    struct options o;
+    int d;
+
+    parse(&o, argc, argv);
+    if (NULL != o.check) {
+        return check(o.check);
+    }
+    gr_machine_kind_find("", &file.kind);
+    strftime(file.date, sizeof(file.date), "%Y-%m-%d", gmtime(&today));
+    measure_all(&o, find_processors(&o, all), all);
     for (d = 0; d < GR_CPU_DISTANCES; d++) {
         if (all[d].partner >= 0) {
             struct gr_machine m = median_of(&all[d]);

@@ -61,6 +61,14 @@ tap_result $? "and says that it is used" "$work/why"
 tap_result $? "standard output, without progress" "$work/err"
 ! "$TUNE" -q -t 0 -o "$work/no/where" 2>"$work/err" && grep -q "no/where" "$work/err"
 tap_result $? "a file that cannot be written" "$work/err"
+mkdir "$work/folder"
+! "$TUNE" -q -t 0 -o "$work/folder" 2>"$work/err" && ! "$TUNE" -q -t 0 -o "$work/folder/" 2>>"$work/err" &&
+    [ "$(ls -A "$work/folder")" = "" ] && [ ! -e "$work/folder.part" ]
+tap_result $? "a folder: nothing is left behind" "$work/err"
+mkfifo "$work/pipe"
+timeout 60 cat "$work/pipe" >"$work/out" &
+"$TUNE" -q -t 0 -o "$work/pipe" 2>"$work/err" && wait $! && [ -p "$work/pipe" ] && grep -q '^gpuring_tune = 1$' "$work/out"
+tap_result $? "a pipe, or a device, is written to and not replaced" "$work/err"
 
 # ---- the component ----
 
