@@ -64,8 +64,8 @@ double ideal_busbw(enum ideal_kind kind, size_t bytes, double seconds, int ranks
 double ideal_bound(enum ideal_kind kind, const struct ideal_layout *layout, double B, double I);
 
 /*
- * What two ranks of a node were measured to do with each other's memory. Between two sizes a rate is
- * interpolated on the logarithm of the size; beyond, it is that of the last size.
+ * What two ranks of a node were measured to do with each other's memory. Between two sizes a rate
+ * is interpolated on the logarithm of the size; beyond, it is that of the last size.
  */
 enum { IDEAL_SIZES = 8 };
 extern const size_t ideal_sizes[IDEAL_SIZES]; /* bytes, growing */
@@ -77,9 +77,10 @@ struct ideal_rates {
 /*
  * The highest busbw of calls of S bytes among the ranks of one node, in GB/s:
  *     time >= e E + V / (N R)
- * E: the exchange; e: the exchanges that a rank waits for, a mean over ranks; V: the bytes that must
- * pass from rank to rank, of all ranks; R: the rate of copies of V / N bytes. NAN: one rank, or
- * rates->exchange_us is.
+ * E: the exchange; e: the exchanges that a rank waits for, a mean over ranks; V: the bytes that
+ * must pass from rank to rank, of all ranks; R: the rate of copies of V / N bytes. NAN: one rank,
+ * or rates->exchange_us is. The floor of benchmarks/compare is the same for the collectives that it
+ * knows, with e of each collective (compare_lib/floor.py): a change is to be made there, too.
  */
 double ideal_limit(enum ideal_kind kind, int ranks, const struct ideal_rates *rates, size_t bytes);
 

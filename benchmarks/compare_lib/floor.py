@@ -3,6 +3,7 @@
 
     floor = e E + V / (N R)      E: exchange of a cache line; R: rate of the best single copy of V/N bytes
     e: the waits for another rank, a mean over ranks; V: the bytes that must cross from rank to rank, of all ranks
+gpuring_bench's limit of a size is the same formula (benchmarks/common/ideal.c): a change is to be made there, too.
 """
 import collections
 import math

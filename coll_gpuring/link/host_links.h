@@ -22,8 +22,8 @@ extern const struct gr_link_memory gr_host_boards; /* one slab per rank, which a
 
 /*
  * Begin a set-up of what `way` needs: links of the first nchannels channels, from
- * gr_team_channels(), or boards for GR_WAY_MAILBOX and GR_WAY_AGREEMENT. Slabs are leased from the pool, which must outlive the team. 0, or GR_ERR_NOMEM: there is no
- * join.
+ * gr_team_channels(), or the boards of a way that has some. Slabs are leased from the pool, which
+ * must outlive the team. 0, or GR_ERR_NOMEM: there is no join.
  */
 int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way,
                  int root, uint32_t nchannels);

@@ -30,7 +30,10 @@ static int make_blocking(mca_coll_gpuring_module_t *module)
     return mca_coll_gpuring_to_ompi(mca_coll_gpuring_queue_make(&module->comm, GR_ORDER_BLOCKING));
 }
 
-/* Say once by which constants ranks of a node choose; for nodes, who measures says that. */
+/*
+ * Say by which constants ranks choose: inside a node once, between nodes for each communicator that
+ * does not measure them. One that measures says so itself (engine/network_probe.c).
+ */
 static void tell_constants(const mca_coll_gpuring_module_t *module)
 {
     static bool told;

@@ -523,7 +523,7 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
     return OMPI_SUCCESS;
 }
 
-/* Whether the first calls are to measure the network between nodes: parameters do not say it all. */
+/* Whether first calls are to measure the network between nodes, as parameters do not say it all. */
 static void find_network(struct gr_comm *comm, const struct modex_record *first)
 {
     int k;

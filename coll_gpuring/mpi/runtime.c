@@ -3,13 +3,12 @@
 #include "mpi/runtime.h"
 
 #include "base/errors.h"
+#include "base/now.h"
 
 #include "ompi/mca/pml/pml.h"
 #include "ompi/proc/proc.h"
 #include "ompi/runtime/mpiruntime.h"
 #include "opal/util/proc.h"
-
-#include <time.h>
 
 struct gr_process gr_process = GR_PROCESS_INIT;
 
@@ -238,10 +237,7 @@ int gr_runtime_local_rank(void)
 
 double gr_runtime_now(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+    return gr_now();
 }
 
 void gr_runtime_progress(void)

@@ -5,10 +5,11 @@
 #include "net/link_progress.h"
 #include "net/net_state.h"
 
+#include "base/now.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The transport has lost the connection to a peer: fail its links. */
 static void lost(void *ctx, void *peer, const char *why)
@@ -144,29 +145,20 @@ static int any_closing(const struct gr_net *net)
     return 0;
 }
 
-/* Seconds. */
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
-
 void gr_net_close(struct gr_net *net, double patience)
 {
     struct gr_net_peer *p;
-    double end = now() + patience;
+    double end = gr_now() + patience;
     uint32_t k;
 
     if (NULL == net) {
         return;
     }
     gr_net_lock(net);
-    while (any_closing(net) && now() < end) {
+    while (any_closing(net) && gr_now() < end) {
         progress(net);
     }
-    net->transport->close(net->end, end - now());
+    net->transport->close(net->end, end - gr_now());
     for (k = 0; k < net->nlinks; k++) {
         if (NULL != net->links[k]) {
             gr_net_link_free(net->links[k]);

@@ -8,10 +8,11 @@
 
 #include "net/ucx_context.h"
 
+#include "base/now.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ID_DATA = 0, ID_CONTROL = 1 }; /* of active messages */
 
@@ -353,23 +354,15 @@ static int ucx_open(void **end, const struct gr_transport_up *up, const char *de
 
 /* ---- the end ---- */
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
-
 /* Progress until a UCP request is complete, for at most `patience` seconds. */
 static void await(struct ucx *u, ucs_status_ptr_t ucp_request, double patience)
 {
-    double end = now() + patience;
+    double end = gr_now() + patience;
 
     if (!UCS_PTR_IS_PTR(ucp_request)) {
         return;
     }
-    while (UCS_INPROGRESS == ucp_request_check_status(ucp_request) && now() < end) {
+    while (UCS_INPROGRESS == ucp_request_check_status(ucp_request) && gr_now() < end) {
         ucp_worker_progress(u->worker);
     }
     ucp_request_free(ucp_request);

@@ -31,12 +31,15 @@ extern "C" {
 #define GR_GROUPED_MOST 512 /* most ranks that groups are made for */
 #define GR_GRID_SIDE 32     /* most rows, and most columns, of a grid */
 
-/* The ranks first, first + step, ...: n of them. */
+/*
+ * The ranks first, first + step, ...: n of them. In a group of a level each member speaks for the
+ * ranks of the groups that it leads: gr_group_next(), gr_group_member().
+ */
 struct gr_group {
     int first, step;
     int n;   /* 0: there is no group */
     int me;  /* number among them of the rank that was asked for */
-    int end; /* of a level: member k speaks for all ranks from its own up to that of k + 1, or end */
+    int end; /* the last member speaks for the ranks below this one */
 };
 
 /* Whether p ranks form several groups. */

@@ -10,6 +10,7 @@
 
 #include "base/cma.h"
 #include "base/errors.h"
+#include "base/now.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { RECEIVER, SENDER };
@@ -57,7 +57,7 @@ struct side {
     int me;                             /* RECEIVER or SENDER */
     unsigned long met;                  /* how often it has met the other */
     unsigned long chunks[2];            /* [sender]: moved through that side's slots */
-    double end;                         /* when the time is over, by now() */
+    double end;                         /* when the time is over, by gr_now() */
     const struct gr_measure_args *args; /* borrowed */
     struct shared *shared;              /* borrowed */
     unsigned char *sent[2];             /* [side][MOST_BYTES]: what it sends. Borrowed */
@@ -69,14 +69,6 @@ struct side {
  * Functions of both threads return 0, or GR_ERR_...: GR_ERR_TIMEOUT, GR_ERR_FOREIGN (single copy is
  * refused), GR_ERR_NOT_SUPPORTED (a thread must not run on its processor).
  */
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
 
 /* ---- two threads ---- */
 
@@ -106,7 +98,7 @@ static int await(const struct side *side, const struct counter *counter, unsigne
             if (0 != end) {
                 return end;
             }
-            if (now() > side->end) {
+            if (gr_now() > side->end) {
                 return end_both(side, GR_ERR_TIMEOUT);
             }
         }
@@ -130,7 +122,7 @@ static int meet(struct side *side)
 /* The same, where the time is not over. */
 static int meet_in_time(struct side *side)
 {
-    return now() > side->end ? end_both(side, GR_ERR_TIMEOUT) : meet(side);
+    return gr_now() > side->end ? end_both(side, GR_ERR_TIMEOUT) : meet(side);
 }
 
 /* ---- methods that move bytes: both threads call them ---- */
@@ -220,13 +212,13 @@ static int measure_exchange(struct side *side)
     int b, k, rc = 0;
 
     for (b = 0; b < efforts[side->args->effort].batches && 0 == rc; b++) {
-        double start = now();
+        double start = gr_now();
 
         for (k = 0; k < ROUNDS && 0 == rc; k++) {
             rc = meet(side);
         }
         if (RECEIVER == side->me && 0 == rc) {
-            keep_least(&side->m->exchange, (now() - start) / ROUNDS);
+            keep_least(&side->m->exchange, (gr_now() - start) / ROUNDS);
         }
     }
     return rc;
@@ -249,10 +241,10 @@ static int measure_size(struct side *side, int (*method)(struct side *side, size
             memset(side->sent[side->me], c, gr_machine_bytes[size]);
         }
         rc = meet_in_time(side);
-        start = now();
+        start = gr_now();
         rc = 0 == rc ? method(side, gr_machine_bytes[size]) : rc;
         if (RECEIVER == side->me && 0 == rc) {
-            keep_least(us, now() - start);
+            keep_least(us, gr_now() - start);
         }
     }
     return rc;
@@ -279,9 +271,9 @@ static void measure_reduce(struct side *side)
     int c;
 
     for (c = 0; c < efforts[side->args->effort].calls; c++) {
-        start = now();
+        start = gr_now();
         side->args->sum(side->got, NULL, side->sent[side->me], side->got, n);
-        keep_least(&side->m->reduce, now() - start);
+        keep_least(&side->m->reduce, gr_now() - start);
     }
 }
 
@@ -292,10 +284,10 @@ static int measure_fetch(struct side *side)
     int k, rc = 0;
 
     for (k = 0; k < efforts[side->args->effort].calls && 0 == rc; k++) {
-        start = now();
+        start = gr_now();
         rc = start > side->end ? end_both(side, GR_ERR_TIMEOUT) : fetch(side, 1);
         if (RECEIVER == side->me && 0 == rc) {
-            keep_least(&m->call, now() - start);
+            keep_least(&m->call, gr_now() - start);
         }
     }
     for (k = 0; k < GR_MACHINE_SIZES && 0 == rc; k++) {
@@ -431,7 +423,7 @@ int gr_machine_measure(const struct gr_measure_args *args, struct gr_machine *m)
     if (NULL != shared && NULL != memory) {
         for (k = 0; k < 2; k++) {
             sides[k] = (struct side) {.me = k,
-                                      .end = now() + args->limit,
+                                      .end = gr_now() + args->limit,
                                       .args = args,
                                       .shared = shared,
                                       .sent = {memory, memory + MOST_BYTES},

@@ -6,8 +6,7 @@
 #include "tune/measure_node.h"
 
 #include "base/errors.h"
-
-#include <time.h>
+#include "base/now.h"
 
 /* The distance that most calls will have; -1: there is no other processor. */
 static int main_distance(const int partners[GR_CPU_DISTANCES], int ranks)
@@ -22,17 +21,9 @@ static int main_distance(const int partners[GR_CPU_DISTANCES], int ranks)
     return found;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
-
 /*
- * Measure one distance, until `end` at most, by now(). whole: one that was measured; NULL: this is
- * the first one.
+ * Measure one distance, until `end` at most, by gr_now(). whole: one that was measured; NULL: this
+ * is the first one.
  */
 static int measure_distance(const struct gr_measure_node_args *args, int partner,
                             const struct gr_machine *whole, double end, struct gr_machine *m)
@@ -40,7 +31,7 @@ static int measure_distance(const struct gr_measure_node_args *args, int partner
     struct gr_measure_args two = {.cpus = {args->cpu, partner},
                                   .effort = NULL == whole ? GR_EFFORT_QUICK : GR_EFFORT_BRIEF,
                                   .whole = whole,
-                                  .limit = end - now(),
+                                  .limit = end - gr_now(),
                                   .sum = args->sum};
 
     return gr_machine_measure(&two, m);
@@ -49,7 +40,7 @@ static int measure_distance(const struct gr_measure_node_args *args, int partner
 int gr_constants_measure(struct gr_constants *c, const struct gr_measure_node_args *args)
 {
     int partners[GR_CPU_DISTANCES], first, d, rc = GR_ERR_NOT_SUPPORTED;
-    double end = now() + args->limit;
+    double end = gr_now() + args->limit;
     struct gr_machine whole, m;
 
     gr_cpu_partners(args->folder, args->cpu, &args->allowed, partners);

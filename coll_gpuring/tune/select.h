@@ -100,8 +100,8 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
                          enum gr_algo algo, uint32_t nchannels, size_t *chunk_bytes);
 
 /*
- * The model's time for mailboxes, which can do the call. Where all ranks post, lines are written and read by both sides at
- * the same time: a byte takes so many times as long.
+ * The model's time for mailboxes, which can do the call. Where all ranks post, lines are written
+ * and read by both sides at the same time: a byte takes so many times as long.
  */
 #define GR_MAILBOX_BOTH_WAYS 1.6
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q);

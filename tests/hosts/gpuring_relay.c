@@ -7,9 +7,9 @@
  *
  * Makes an interface eth0 in the network namespace of each of these processes, and one named gr0 in
  * its own, and relays Ethernet frames between them, each MICROSECONDS later. No interface gives or
- * takes more than RATE; a frame that would wait for QUEUE seconds for that is dropped. The last byte
- * of an interface's address is its number, from 1 on; gr0 has 254. Prints "ready", and ends with
- * SIGTERM.
+ * takes more than RATE; a frame that would wait for QUEUE seconds for that is dropped. The last
+ * byte of an interface's address is its number, from 1 on; gr0 has 254. Prints "ready", and ends
+ * with SIGTERM.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* setns */
@@ -127,7 +127,7 @@ static struct frame pop(void)
 
 /* ---- relaying ---- */
 
-/* When the interface has moved that many bytes that are there at a time; negative: it drops them. */
+/* When the interface has moved bytes that are there at a time; negative: it drops them. */
 static double pass(double *used, double at, ssize_t bytes)
 {
     double begin = *used > at ? *used : at;

@@ -645,7 +645,7 @@ static void a_missing_rank_is_waited_for_by_its_group(void **state)
 
 /* ---- shapes ---- */
 
-/* Each rank is in one group of each level up to its highest, and the members speak for all ranks. */
+/* Each rank is in one group of each level up to its highest; the members speak for all ranks. */
 static void groups_hold_all_ranks_once(void **state)
 {
     int p, r, k, level, levels;

@@ -64,7 +64,7 @@ static void is_left(struct rr_rank *rank, struct call *call, const struct what *
     NEED(posts == rank->posts && held == gr_pool_usage(rank->process.pool).held);
 }
 
-/* An Alltoall whose blocks fill a slot of each link is worth its links; others may then use them. */
+/* An Alltoall whose blocks fill a slot of each link is worth its links; others then use them. */
 static void run_alltoall(struct rr_rank *rank)
 {
     struct call *call = call_new(false), *pending = call_new(true);
@@ -170,9 +170,8 @@ static void roots(void **state)
 }
 
 /*
- * Links between all of 16 ranks need more than 1 MiB. With smaller slots they need a quarter of it. A
- * call
- * that fills the slots gets larger ones.
+ * Links between all of 16 ranks need more than 1 MiB. With smaller slots they need a quarter of it.
+ * A call that fills the slots gets larger ones.
  */
 static void run_compact(struct rr_rank *rank)
 {

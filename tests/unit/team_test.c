@@ -254,7 +254,7 @@ static void calls_may_begin_before_there_are_boards(void **state)
 
 /* ---- set-up ---- */
 
-/* Many ranks make boards with those of their groups only, on three levels, and of row and column. */
+/* Many ranks make boards with those of their groups only, on three levels, and of row, column. */
 static void many_ranks_connect_in_groups(void **state)
 {
     enum { P = 80 };
