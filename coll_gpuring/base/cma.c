@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cross-memory attach (cma.h). */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* process_vm_readv */
+#define _GNU_SOURCE 1 /* process_vm_readv, process_vm_writev */
 #endif
 #include "base/cma.h"
 
 #include "base/errors.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -43,13 +44,14 @@ int gr_cma_readable(const void *at)
     return 1 == process_vm_readv(getpid(), &local, 1, &remote, 1, 0) || EFAULT != errno;
 }
 
-int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes)
+/* Copy all bytes, by as many calls as it takes. */
+static int copy_all(bool write, int pid, struct iovec local, struct iovec remote)
 {
-    struct iovec local = {to, bytes}, remote = {(void *) (uintptr_t) from, bytes};
     ssize_t n;
 
     while (local.iov_len > 0) {
-        n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+        n = write ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
+                  : process_vm_readv(pid, &local, 1, &remote, 1, 0);
         if (n < 0 && EINTR == errno) {
             continue;
         }
@@ -62,4 +64,21 @@ int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes)
         remote.iov_len -= (size_t) n;
     }
     return 0;
+}
+
+int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes)
+{
+    return copy_all(false, pid, (struct iovec) {to, bytes},
+                    (struct iovec) {(void *) (uintptr_t) from, bytes});
+}
+
+int gr_cma_write(int pid, uint64_t to, const void *from, size_t bytes)
+{
+    return copy_all(true, pid, (struct iovec) {(void *) from, bytes},
+                    (struct iovec) {(void *) (uintptr_t) to, bytes});
+}
+
+bool gr_cma_is_gone(int pid)
+{
+    return 0 != kill(pid, 0) && ESRCH == errno;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cross-memory attach (CMA): reading another process's memory with one copy (process_vm_readv). The
- * kernel permits it between processes of one user, unless a security module or a container forbids
- * it. So processes test it with a probe first.
+ * Cross-memory attach (CMA): reading another process's memory with one copy (process_vm_readv), or
+ * writing it (process_vm_writev). The kernel permits it between processes of one user, unless a
+ * security module or a container forbids it. So processes test it with a probe first.
  */
 #ifndef GR_BASE_CMA_H
 #define GR_BASE_CMA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,5 +36,11 @@ int gr_cma_readable(const void *at);
 
 /* Copy `bytes` bytes at address `from` of process pid to `to`. Returns 0 or GR_ERR_SYS. */
 int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes);
+
+/* Copy `bytes` bytes at `from` to address `to` of process pid. Returns 0 or GR_ERR_SYS. */
+int gr_cma_write(int pid, uint64_t to, const void *from, size_t bytes);
+
+/* Whether there is no process pid any more. */
+bool gr_cma_is_gone(int pid);
 
 #endif

@@ -187,6 +187,7 @@ static struct gr_select_args question_on_hosts(const struct gr_comm *comm,
         .mailbox_bytes =
             NULL != comm->remote ? 0 : (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES],
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
+        .offers = !comm->oversubscribed,
         .internode = internode_of(comm, network),
     };
 }

@@ -23,7 +23,7 @@
 #include "sched/step.h"
 #include "timing/timeline.h"
 #include "timing/timer.h"
-#include "tune/select.h"
+#include "tune/copy_methods.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +89,9 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
     host->space[GR_TMP] = space[GR_TMP];
     host->reducer = reducer;
     host->direct = r->direct;
+    host->offered = r->direct && gr_copy_is_offered(r->coll) && !op->comm->oversubscribed
+                        ? GR_OFFERED_BYTES
+                        : 0;
     host->zero_copy =
         gr_algo_overwrites_sent(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->queue);
     host->pids = team->pids;

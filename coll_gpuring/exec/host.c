@@ -9,6 +9,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* The half of a message that is not offered ends at a page. */
+#define PAGE_BYTES ((size_t) 4096)
+
+/* Looks at an offer that was taken, until it is asked whether the process is still there. */
+#define LOOKS_TO_ASK (1 << 20)
+
 /* Most bytes of a sender's message in the bounce buffer: they stay in the cache until combined. */
 #define BOUNCE_EACH ((size_t) 64 << 10)
 
@@ -20,6 +26,47 @@ static struct gr_link *link_from(const struct gr_host_op *op, uint32_t channel, 
 static struct gr_link *link_to(const struct gr_host_op *op, uint32_t channel, int rank)
 {
     return &op->out[(size_t) channel * (size_t) op->p + (size_t) rank];
+}
+
+static struct gr_direct_head *head_of(void *slot)
+{
+    return slot;
+}
+
+/* The link after l in the list op->unread; NULL: l is the last. */
+static struct gr_link *next_unread(const struct gr_link *l)
+{
+    return l == l->next_unread ? NULL : l->next_unread;
+}
+
+/* Copy what a reader of this rank's messages offers, if one does. */
+static void help_reader(const struct gr_host_op *op, const struct gr_link *l)
+{
+    struct gr_offer *offer = &head_of(gr_link_oldest_unread(l))->offer;
+    uint64_t open = GR_OFFER_OPEN;
+    int rank = (int) ((size_t) (l - op->out) % (size_t) op->p), rc;
+
+    if (GR_OFFER_OPEN != atomic_load_explicit(&offer->state, memory_order_relaxed) ||
+        !atomic_compare_exchange_strong_explicit(&offer->state, &open, GR_OFFER_TAKEN,
+                                                 memory_order_acquire, memory_order_relaxed)) {
+        return;
+    }
+    rc = gr_cma_write(op->pids[rank], offer->to, (const void *) (uintptr_t) offer->from,
+                      offer->bytes);
+    atomic_store_explicit(&offer->state, 0 == rc ? GR_OFFER_DONE : GR_OFFER_REFUSED,
+                          memory_order_release);
+}
+
+/* While this rank waits. */
+static void help_readers(const struct gr_host_op *op)
+{
+    struct gr_link *l;
+
+    for (l = 0 != op->offered ? op->unread : NULL; NULL != l; l = next_unread(l)) {
+        if (!gr_link_drained(l)) {
+            help_reader(op, l);
+        }
+    }
 }
 
 static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
@@ -34,6 +81,7 @@ static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     }
     for (k = 0; k < step->nto; k++) {
         if (!gr_link_writable(link_to(op, channel, step->to[k]))) {
+            help_readers(op);
             return 0;
         }
     }
@@ -53,7 +101,7 @@ static unsigned char *in_slot(const struct gr_host_op *op, const struct gr_link 
 static uint64_t *word_of(const struct gr_link *l, const struct gr_move *mv)
 {
     assert(mv->piece < GR_DIRECT_PIECES);
-    return (uint64_t *) gr_link_slot(l) + mv->piece;
+    return &head_of(gr_link_slot(l))->at[mv->piece];
 }
 
 /*
@@ -66,6 +114,49 @@ static int needs_bounce(const struct gr_host_op *op, const struct gr_step *s, co
 {
     return s->bits & GR_REDUCE &&
            !(s->bits & GR_STORE && 1 == s->nfrom && NULL != op->reducer.fused && dest != operand);
+}
+
+/* The part that was offered, once this rank has copied the rest: it is taken back, or awaited. */
+static int settle_offer(struct gr_offer *offer, int pid)
+{
+    uint64_t state = GR_OFFER_OPEN;
+    unsigned looks;
+
+    if (atomic_compare_exchange_strong_explicit(&offer->state, &state, GR_OFFER_NONE,
+                                                memory_order_relaxed, memory_order_relaxed)) {
+        return gr_cma_read(pid, (void *) (uintptr_t) offer->to, offer->from, offer->bytes);
+    }
+    /* the sender is copying: it may not write into the application's buffer after the call */
+    for (looks = 1; GR_OFFER_TAKEN == state; looks++) {
+        if (0 == looks % LOOKS_TO_ASK && gr_cma_is_gone(pid)) {
+            return GR_ERR_SYS;
+        }
+        state = atomic_load_explicit(&offer->state, memory_order_acquire);
+    }
+    atomic_store_explicit(&offer->state, GR_OFFER_NONE, memory_order_relaxed);
+    return GR_OFFER_DONE == state
+               ? 0
+               : gr_cma_read(pid, (void *) (uintptr_t) offer->to, offer->from, offer->bytes);
+}
+
+/* Fetch a message, or a part of it, that the slot of l announces. */
+static int fetch(const struct gr_host_op *op, const struct gr_link *l, int pid, void *to,
+                 uint64_t from, size_t bytes)
+{
+    struct gr_offer *offer = &head_of(gr_link_slot(l))->offer;
+    size_t mine = bytes / 2 / PAGE_BYTES * PAGE_BYTES;
+    int rc, settled;
+
+    if (0 == op->offered || bytes < op->offered) {
+        return gr_cma_read(pid, to, from, bytes);
+    }
+    offer->from = from + mine;
+    offer->to = (uint64_t) (uintptr_t) to + mine;
+    offer->bytes = bytes - mine;
+    atomic_store_explicit(&offer->state, GR_OFFER_OPEN, memory_order_release);
+    rc = gr_cma_read(pid, to, from, mine);
+    settled = settle_offer(offer, pid);
+    return 0 == rc ? settled : rc;
 }
 
 /*
@@ -88,7 +179,7 @@ static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t 
             continue;
         }
         src[k] = bounces ? op->bounce + (size_t) k * bytes : dest;
-        rc = gr_cma_read(op->pids[s->from[k]], (void *) src[k], at + begin * elem, bytes);
+        rc = fetch(op, l, op->pids[s->from[k]], (void *) src[k], at + begin * elem, bytes);
         if (rc < 0 || gr_link_withdrawn(l)) {
             return GR_ERR_SYS;
         }
@@ -144,6 +235,8 @@ static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, si
 
         if (op->direct && 0 == begin) {
             *word_of(l, mv) = (uint64_t) (uintptr_t) fetch_at;
+            atomic_store_explicit(&head_of(gr_link_slot(l))->offer.state, GR_OFFER_NONE,
+                                  memory_order_relaxed);
         }
         if (NULL == fetch_at && !in_buffer) {
             dst[n++] = in_slot(op, l, mv);
@@ -263,12 +356,6 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
     copy_later(op, NULL, NULL, 0);
 }
 
-/* The link after l in the list op->unread; NULL: l is the last. */
-static struct gr_link *next_unread(const struct gr_link *l)
-{
-    return l == l->next_unread ? NULL : l->next_unread;
-}
-
 /* Take the first link out of the list. */
 static void remove_unread(struct gr_host_op *op)
 {
@@ -308,6 +395,7 @@ static int host_finished(void *ctx)
     while (NULL != op->unread && gr_link_drained(op->unread)) {
         remove_unread(op);
     }
+    help_readers(op);
     return NULL == op->unread;
 }
 

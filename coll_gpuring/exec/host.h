@@ -5,7 +5,8 @@
  * Single copy: in a direct plan, the receiver fetches a message from the sender's buffers, if it
  * lies there. The sender does not overwrite a message that may still be fetched: only an element's
  * final value is stored over an input, and it cannot exist before every contribution has been read.
- * The stepper is done when all messages of this rank have been read.
+ * The stepper is done when all messages of this rank have been read. Until then, and while it waits
+ * for a free slot, the sender copies what receivers offer it (fifo.h): then two processors copy.
  *
  * Zero copy: a network sends a message from this rank's buffers (gr_fifo.data_at). The same rule
  * holds, except for algorithms that overwrite what they have sent (gr_algo_overwrites_sent()).
@@ -32,9 +33,14 @@ struct gr_host_op {
      * contiguous; 0: none. If set, the end of the call waits for the network, after an error too.
      */
     size_t zero_copy;
-    int direct;            /* 1: the plan is direct; only then the next two are used */
+    int direct;            /* 1: the plan is direct; only then the next three are read */
     const int32_t *pids;   /* [rank]: process ID */
     unsigned char *bounce; /* GR_BOUNCE_BYTES, where steps reduce */
+    /*
+     * smallest message, in bytes, of which the receiver offers its sender a half; 0: none. Equal
+     * on all ranks
+     */
+    size_t offered;
 
     /* Private; all but later.dst and later.src are 0 at the start. */
     struct {

@@ -49,12 +49,39 @@ struct gr_link_shared {
 /*
  * Direct slots, where both ends use them for a call: a slot begins with one word for each piece of
  * its message. The word is the piece's address in the writer's memory, which the reader copies from
- * (cma.h), or 0: the piece lies in the slot, behind the words. An address saves a copy. The words
- * fill a cache line, so that what lies behind them is aligned; today's algorithms have one piece in
+ * (cma.h), or 0: the piece lies in the slot, behind the head. An address saves a copy. The head
+ * fills a cache line, so that what lies behind it is aligned; today's algorithms have one piece in
  * a slot (gr_algo_may_fetch()).
+ *
+ * While the reader copies, the writer may have nothing to do. So the reader can offer it a part of
+ * the message, which the writer then copies into the reader's memory. A part is copied by the one
+ * that changes the state from open:
+ *
+ *      reader   none -> open, copies the other part, open -> none: copies this part, too
+ *      writer           open -> taken -> done, or refused: the reader copies it
  */
-#define GR_DIRECT_PIECES 8
-#define GR_DIRECT_HEAD (GR_DIRECT_PIECES * sizeof(uint64_t))
+#define GR_DIRECT_PIECES 4
+
+enum gr_offer_state {
+    GR_OFFER_NONE,
+    GR_OFFER_OPEN,
+    GR_OFFER_TAKEN,
+    GR_OFFER_DONE,
+    GR_OFFER_REFUSED
+};
+
+struct gr_offer {
+    _Atomic uint64_t state; /* enum gr_offer_state */
+    uint64_t from;          /* address in the writer's memory */
+    uint64_t to;            /* address in the reader's memory */
+    uint64_t bytes;
+};
+
+struct gr_direct_head {
+    uint64_t at[GR_DIRECT_PIECES]; /* [piece]: address in the writer's memory, or 0 */
+    struct gr_offer offer;
+};
+#define GR_DIRECT_HEAD sizeof(struct gr_direct_head)
 
 /* A link as its writer or reader on the host uses it; private to its process. */
 struct gr_link {
@@ -194,6 +221,12 @@ static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shar
 static inline void *gr_link_slot(const struct gr_link *l)
 {
     return l->shared->slots + l->mine % l->nslots * l->slot_bytes;
+}
+
+/* Writer: the oldest slot that the reader had not read when this end last looked. */
+static inline void *gr_link_oldest_unread(const struct gr_link *l)
+{
+    return l->shared->slots + l->other % l->nslots * l->slot_bytes;
 }
 
 /* Writer: whether a slot is free. */

@@ -30,6 +30,12 @@ enum gr_coll {
     GR_NCOLLS
 };
 
+/* Whether one rank has the input, or gets the result. */
+GR_HD static inline int gr_coll_is_rooted(enum gr_coll coll)
+{
+    return GR_COLL_BCAST == coll || GR_COLL_REDUCE == coll;
+}
+
 #define GR_NUMBER_ALGORITHM(NAME, name, how) GR_ALGO_##NAME,
 enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
 #undef GR_NUMBER_ALGORITHM

@@ -184,7 +184,7 @@ static double share_of_first(const struct gr_select_args *q)
 /* Whether no rank both sends and receives. */
 static int is_one_way(const struct gr_select_args *q)
 {
-    return q->p <= 2 && (GR_COLL_BCAST == q->coll || GR_COLL_REDUCE == q->coll);
+    return q->p <= 2 && gr_coll_is_rooted(q->coll);
 }
 
 /*

@@ -77,7 +77,7 @@ struct mailbox_work {
 /* All ranks share one mailbox. */
 static struct mailbox_work work_in_one(const struct gr_select_args *q)
 {
-    int rooted = GR_COLL_BCAST == q->coll || GR_COLL_REDUCE == q->coll;
+    int rooted = gr_coll_is_rooted(q->coll);
     /* of a barrier, that of the rank that comes last: the others' have been read by then */
     double boards = GR_COLL_BCAST == q->coll || GR_COLL_BARRIER == q->coll ? 1 : q->p - 1;
     int scatters = GR_COLL_REDUCE_SCATTER == q->coll || GR_COLL_ALLTOALL == q->coll;
@@ -119,7 +119,7 @@ static struct mailbox_work work_in_groups(const struct gr_select_args *q)
 
 double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    int rooted = GR_COLL_BCAST == q->coll || GR_COLL_REDUCE == q->coll;
+    int rooted = gr_coll_is_rooted(q->coll);
     struct mailbox_work w = gr_is_grouped(q->p) ? work_in_groups(q) : work_in_one(q);
 
     return costs->mailbox * w.boards +

@@ -82,6 +82,7 @@ struct gr_select_args {
     size_t post_bytes;    /* most that a rank would post to its mailbox board */
     size_t mailbox_bytes; /* most that fits there; 0: no mailboxes */
     int direct;           /* whether direct plans may be chosen */
+    int offers;           /* whether senders may help to copy: no rank shares its core */
     /* forced, or -1; passed over where line_bytes says that it is not possible */
     int protocol;
     /* most that a message takes in lines; 0: not possible. Simple: not read */

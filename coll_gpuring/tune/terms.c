@@ -42,6 +42,20 @@ size_t gr_terms_beyond_slot(const struct gr_costs *costs, const struct gr_select
     return gr_terms_combines(q->coll) && 2 != q->p ? 0 : costs->by[method].most;
 }
 
+/*
+ * Two ranks copy a message that is offered: what a byte of it costs, of what it costs one rank.
+ * Among more ranks the sender has others to serve.
+ */
+#define BY_TWO 0.55
+
+static double byte_of(const struct gr_select_args *q, enum gr_copy_method method, double byte)
+{
+    int by_two = gr_copy_methods[method].fetches && q->offers && 2 == q->p &&
+                 gr_copy_is_offered(q->coll) && q->bytes >= GR_OFFERED_BYTES;
+
+    return by_two ? BY_TWO * byte : byte;
+}
+
 struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_select_args *q,
                                  enum gr_copy_method method)
 {
@@ -56,7 +70,8 @@ struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_s
                               .internode = &q->internode,
                               .step = by->step,
                               .next = 0 == q->threads ? by->step : costs->own,
-                              .byte = by->byte + (combines ? costs->combine : 0),
+                              .byte =
+                                  byte_of(q, method, by->byte) + (combines ? costs->combine : 0),
                               /* a host has one thread */
                               .channels = 0 == q->threads ? 1 : gr_terms_channels(costs, q, method),
                               .least = desc->least,

@@ -160,6 +160,11 @@ tap_check "ranks that share cores: built-in constants" constants "built in"
 with_cores --mca coll_gpuring_measure 0 --mca coll_gpuring_cost_exchange 0.5 --mca coll_gpuring_cost_slots 1,2,3,4
 tap_check "parameters pin constants" constants "parameters: exchange 0.5 us, slots 1 2 3 4 GB/s"
 
+# In a large Bcast of two ranks that have cores of their own both copy.
+both_copy() { good_through_gpuring && seen 'bcast on .* bytes: .* single copy'; }
+GPURING_MATRIX=big,random GPURING_BUDGET=1 WRAPPER=$work/wrapper grun 2 --mca op ^avx --mca coll_gpuring_measure 0 --mca coll_gpuring_verbose 2 -- matrix
+tap_check "ranks with cores of their own: right results, large ones too" both_copy
+
 # A taskset of one processor, which each rank sets for itself, is not left.
 cat >"$work/wrapper" <<'EOF'
 #!/bin/sh

@@ -115,7 +115,7 @@ static void own_memory_is_readable_or_not(void **state)
     assert_false(gr_cma_readable(at));
 }
 
-static void memory_is_read_as_it_is_or_not_at_all(void **state)
+static void memory_is_copied_as_it_is_or_not_at_all(void **state)
 {
     static const struct {
         size_t from, bytes;
@@ -142,6 +142,15 @@ static void memory_is_read_as_it_is_or_not_at_all(void **state)
         }
         assert_int_equal(copy[rows[k].bytes], 0xee);
     }
+    memset(copy, 0x11, 100);
+    assert_int_equal(gr_cma_write(pid, at + 4090, copy, 100), 0);
+    memset(copy, 0xee, 102);
+    assert_int_equal(gr_cma_read(pid, copy, at + 4089, 102), 0);
+    for (i = 0; i < 102; i++) {
+        assert_int_equal(copy[i], 0 == i || 101 == i ? area_byte(4089 + i) : 0x11);
+    }
+    assert_int_equal(gr_cma_write(pid, at + AREA - 1, copy, 2), GR_ERR_SYS);
+    assert_false(gr_cma_is_gone(pid));
     assert_int_equal(gr_cma_read(pid, copy, at + AREA, 1), GR_ERR_SYS);
     assert_int_equal(errno, EFAULT);
     /* beyond the end */
@@ -150,6 +159,7 @@ static void memory_is_read_as_it_is_or_not_at_all(void **state)
     assert_true(WIFSIGNALED(await(pid)));
     assert_int_equal(gr_cma_read(pid, copy, at, 1), GR_ERR_SYS);
     assert_int_equal(errno, ESRCH);
+    assert_true(gr_cma_is_gone(pid));
     free(copy);
 }
 
@@ -158,7 +168,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_probe_says_whether_memory_can_be_read),
         cmocka_unit_test(own_memory_is_readable_or_not),
-        cmocka_unit_test(memory_is_read_as_it_is_or_not_at_all),
+        cmocka_unit_test(memory_is_copied_as_it_is_or_not_at_all),
     };
 
     if (3 == argc && 0 == strcmp(argv[1], "--show")) {

@@ -107,6 +107,7 @@ void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case
 
     c->direct = gr_algo_may_fetch((enum gr_algo) c->way);
     c->direct_bytes = !combines || 2 == w->params.p ? lengths[rng_below(b->random, 4)] : 0;
+    c->offered = c->direct ? rng_below(b->random, 3) * 100 : 0;
 }
 
 static size_t at_most(size_t n, size_t most)

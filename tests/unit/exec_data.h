@@ -59,6 +59,7 @@ struct ex_case {
     size_t counts[EX_MAX_RANKS], displs[EX_MAX_RANKS];
     int direct;                /* a direct plan */
     size_t direct_bytes;       /* for gr_plan_spec.direct_bytes */
+    size_t offered;            /* in a direct plan: for gr_host_op.offered */
     enum gr_protocol protocol; /* on devices; */
     uint32_t threads;          /* for gr_plan_spec.threads */
     int zero_copy;             /* results may go past the slots */

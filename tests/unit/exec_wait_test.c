@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Single steppers on real links: reports of waiting ranks, when a sender has finished, and errors.
- * The host executor is compiled into this file, with a hook where it reads another process's
- * memory. Seed: GPURING_SEED.
+ * The host executor is compiled into this file, with hooks where it reads or writes another
+ * process's memory. Seed: GPURING_SEED.
  */
 #include "base/cma.h"
 
 static int hooked_read(int pid, void *to, uint64_t from, size_t bytes);
+static int hooked_write(int pid, uint64_t to, const void *from, size_t bytes);
+static bool hooked_gone(int pid);
 
 #define gr_cma_read hooked_read
+#define gr_cma_write hooked_write
+#define gr_cma_is_gone hooked_gone
 #include "exec/host.c"
 #undef gr_cma_read
+#undef gr_cma_write
+#undef gr_cma_is_gone
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +67,25 @@ static int hooked_read(int pid, void *to, uint64_t from, size_t bytes)
         nreads++;
     }
     return gr_cma_read(pid, to, from, bytes);
+}
+
+static size_t written;    /* bytes that were written into another process's memory */
+static int write_error;   /* what writing returns */
+static bool dies_writing; /* it never ends */
+
+static int hooked_write(int pid, uint64_t to, const void *from, size_t bytes)
+{
+    if (0 == write_error) {
+        written += bytes;
+        return gr_cma_write(pid, to, from, bytes);
+    }
+    return write_error;
+}
+
+static bool hooked_gone(int pid)
+{
+    (void) pid;
+    return dies_writing;
 }
 
 /* ---- what a waiting rank says, and errors ---- */
@@ -255,6 +280,110 @@ static void a_sender_is_not_through_while_it_is_read(void **state)
     ex_close(&w);
 }
 
+/* ---- what a receiver offers to its sender ---- */
+
+enum { OFFERED_COUNT = 5000 };
+
+/* Root 0's bcast to one other rank, with an offer; both have begun. */
+static void begin_offered(struct ex_world *w, struct runner r[2], struct ex_case *c)
+{
+    int k;
+
+    *c = (struct ex_case) {.coll = GR_COLL_BCAST,
+                           .way = GR_ALGO_FLAT,
+                           .nchannels = 1,
+                           .count = OFFERED_COUNT,
+                           .direct = 1,
+                           .direct_bytes = 1 << 20,
+                           .seed = 7};
+    open_world(w, 2, 1, 2, 512, "");
+    assert_int_equal(ex_link(w, GR_ALGO_FLAT, 0), 0);
+    written = 0;
+    for (k = 0; k < 2; k++) {
+        runner_start(&r[k], w, c, k);
+        r[k].op.offered = 64;
+    }
+    assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_AGAIN);
+}
+
+/* The receiver has the vector, and the sender is through. */
+static void end_offered(struct ex_world *w, struct runner r[2], const struct ex_case *c)
+{
+    unsigned char *want = ex_want(c, 2);
+    char why[160];
+
+    assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_DONE);
+    assert_int_equal(ex_buffers_check(&r[1].buffers, c, 2, 1, want, why, sizeof(why)), 0);
+    ex_buffers_free(&r[0].buffers);
+    ex_buffers_free(&r[1].buffers);
+    free(want);
+    ex_close(w);
+}
+
+/* The sender looks while the receiver reads its part. */
+static void a_sender_copies_what_is_offered(void **state)
+{
+    struct ex_world w;
+    struct runner r[2];
+    struct ex_case c;
+    size_t bytes;
+
+    (void) state;
+    needs_to_fetch();
+    begin_offered(&w, r, &c);
+    bytes = OFFERED_COUNT * ex_kinds[c.kind].elem_bytes;
+    sender = &r[0];
+    nreads = 0;
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
+    sender = NULL;
+    assert_int_equal(nreads, 1); /* no part twice */
+    assert_in_range(written, bytes / 2, bytes / 2 + PAGE_BYTES);
+    end_offered(&w, r, &c);
+}
+
+/* It does not look, and is not allowed to write: the receiver copies all. */
+static void what_a_sender_does_not_copy_the_receiver_does(void **state)
+{
+    struct ex_world w;
+    struct runner r[2];
+    struct ex_case c;
+    int may;
+
+    (void) state;
+    needs_to_fetch();
+    for (may = 0; may < 2; may++) {
+        begin_offered(&w, r, &c);
+        write_error = GR_ERR_SYS;
+        sender = may ? NULL : &r[0];
+        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
+        sender = NULL;
+        write_error = 0;
+        assert_int_equal(written, 0);
+        end_offered(&w, r, &c);
+    }
+}
+
+/* It is ended while it copies. */
+static void a_sender_that_dies_with_an_offer_is_an_error(void **state)
+{
+    struct ex_world w;
+    struct runner r[2];
+    struct ex_case c;
+    struct gr_offer *offer;
+
+    (void) state;
+    needs_to_fetch();
+    begin_offered(&w, r, &c);
+    offer = &head_of(gr_link_slot(&r[1].op.in[0]))->offer;
+    atomic_store(&offer->state, GR_OFFER_TAKEN);
+    dies_writing = true;
+    assert_int_equal(settle_offer(offer, w.pids[0]), GR_ERR_SYS);
+    dies_writing = false;
+    atomic_store(&offer->state, GR_OFFER_NONE);
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
+    end_offered(&w, r, &c);
+}
+
 /*
  * No schedule has such steps today: a message of two chunks that lie apart, stored by its sender,
  * too.
@@ -411,6 +540,9 @@ int main(void)
         cmocka_unit_test(a_sender_is_through_when_all_was_read),
         cmocka_unit_test(a_sender_is_not_through_while_it_is_read),
         cmocka_unit_test(a_sender_that_is_dead_is_an_error),
+        cmocka_unit_test(a_sender_copies_what_is_offered),
+        cmocka_unit_test(what_a_sender_does_not_copy_the_receiver_does),
+        cmocka_unit_test(a_sender_that_dies_with_an_offer_is_an_error),
         cmocka_unit_test(a_slot_may_hold_several_pieces),
     };
 

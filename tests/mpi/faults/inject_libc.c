@@ -132,6 +132,8 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 
 ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
                                 const struct iovec *from, unsigned long nfrom, unsigned long flags);
+ssize_t __real_process_vm_writev(pid_t pid, const struct iovec *from, unsigned long nfrom,
+                                 const struct iovec *to, unsigned long nto, unsigned long flags);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                           void *arg);
 void *__real_dlopen(const char *name, int flags);
@@ -143,6 +145,14 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long
     return FAULT_DUE("process_vm_readv")
                ? fail_with(EPERM)
                : __real_process_vm_readv(pid, to, nto, from, nfrom, flags);
+}
+
+ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *from, unsigned long nfrom,
+                                 const struct iovec *to, unsigned long nto, unsigned long flags)
+{
+    return FAULT_DUE("process_vm_writev")
+               ? fail_with(EPERM)
+               : __real_process_vm_writev(pid, from, nfrom, to, nto, flags);
 }
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
