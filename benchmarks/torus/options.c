@@ -15,8 +15,7 @@
 #define MOST_BYTES 1e12
 
 static const char usage[] =
-    "usage: torus_sim [ALGORITHM] [options]        simulate an Alltoall, or an allreduce, on a "
-    "torus\n"
+    "usage: torus_sim [ALGORITHM] [options]        simulate a collective on a torus\n"
     "       torus_sim --figure [options]           the published evaluation, and the difference of "
     "the schemes\n"
     "       torus_sim --sync-packets [options]     packets of a sync, by dimension and all to all\n"
@@ -24,7 +23,7 @@ static const char usage[] =
     "step by step\n\n"
     "ALGORITHM: Alltoall by suh-shin or dimension-ordered (default: the first that suits the "
     "torus);\n"
-    "           allreduce by ring, tree, bucket or swing; bcast by mst\n"
+    "           allreduce by ring, tree, bucket or swing; bcast by mst; barrier by dissemination\n"
     "  -t, --torus AxBxC     extents, 1 to 4 of them (16x16x16)\n"
     "      --mesh D,...      dimensions (0, 1, ...) without a wrap-around link\n"
     "  -l, --latency NS,...  from neighbour to neighbour, by dimension (21,25,70); the last holds "
@@ -32,7 +31,8 @@ static const char usage[] =
     "  -b, --bandwidth GB/s  of a link, each way (16)\n"
     "  -m, --bytes LIST      mean bytes per pair: 1,8,64 or 1:64k, which doubles (1:64k); suffixes "
     "k M G.\n"
-    "                        Not of an Alltoall: bytes of the vector\n"
+    "                        Not of an Alltoall: bytes of the vector; of a barrier: of its token "
+    "(1)\n"
     "      --chunks N        of the pipelines of tree and mst (16)\n"
     "      --uneven U        each sender's blocks are as long as a number in 1-U..1+U says\n"
     "      --skewed F[:X]    a share F of the senders sends X times as much (10)\n"
@@ -127,7 +127,8 @@ static bool take_latency(void *into, const char *value)
 #define AT(field) .at = offsetof(struct options, field)
 
 static const char *const algorithms[] = {
-    "suh-shin", "dimension-ordered", "ring", "tree", "bucket", "swing", "mst", NULL};
+    "suh-shin", "dimension-ordered", "ring", "tree", "bucket", "swing",
+    "mst",      "dissemination",     NULL};
 static const char *const models[] = {"fifo", "packets", NULL};
 static const char *const formats[] = {"text", "csv", "json", NULL};
 static const char *const syncs[] = {"around", "shortest", NULL};
@@ -219,7 +220,8 @@ void options_parse(struct options *o, int argc, char **argv)
     o->noise.seed = o->sizes.seed;
     o->model = o->packets ? &model_packets : &model_fifo;
     if (0 == o->nbytes) {
-        take_bytes(o, TASK_PROJECT == o->task || o->source >= 0
+        take_bytes(o, TASK_PROJECT != o->task && SOURCE_DISSEMINATION == o->source ? "1"
+                      : TASK_PROJECT == o->task || o->source >= 0
                           ? "64,1k,16k,64k,256k,1M,4M,16M,64M,256M,1G"
                           : "1:64k");
     }

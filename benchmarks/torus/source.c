@@ -21,6 +21,7 @@ static const struct {
     [SOURCE_BUCKET] = {GR_ALGO_BUCKET, GR_COLL_ALLREDUCE},
     [SOURCE_SWING] = {GR_ALGO_SWING, GR_COLL_ALLREDUCE},
     [SOURCE_MST] = {GR_ALGO_MST, GR_COLL_BCAST},
+    [SOURCE_DISSEMINATION] = {GR_ALGO_DISSEMINATION, GR_COLL_BARRIER},
 };
 
 const char *source_name(enum source_algo algo)
@@ -78,7 +79,7 @@ static uint32_t first_step(const struct source *s, int rank, int channel, uint32
     uint32_t least = 0, most = steps(s, rank, channel), middle;
 
     /* steps per tick: ring 1, tree 4, Swing 2 (send, then receive) */
-    if (SOURCE_BUCKET != s->algo && SOURCE_MST != s->algo) {
+    if (SOURCE_RING == s->algo || SOURCE_TREE == s->algo || SOURCE_SWING == s->algo) {
         return tick * (SOURCE_RING == s->algo ? 1 : SOURCE_TREE == s->algo ? 4 : 2);
     }
     while (least < most) {
@@ -124,17 +125,23 @@ uint32_t source_alike(const struct source *s)
     return SOURCE_BUCKET == s->algo && same ? phase_ticks(s) : 1;
 }
 
+/* Whether the schedule says which way around its rings a message goes; else it is the shortest. */
+static int has_routes(const struct source *s)
+{
+    return on_torus(s) && SOURCE_DISSEMINATION != s->algo;
+}
+
 static void find_path(const struct source *s, const struct gr_step *step, struct message *m)
 {
     const struct gr_torus *t = &s->m->torus;
     int hops[GR_MAX_DIMS] = {0}, d;
     struct gr_sched sched = schedule(s, m->from, m->channel);
 
-    if (on_torus(s)) {
+    if (has_routes(s)) {
         gr_sched_route(&sched, step, hops);
     }
     for (d = 0; d < t->ndims; d++) {
-        if (!on_torus(s)) {
+        if (!has_routes(s)) {
             hops[d] =
                 gr_torus_offset(t, d, gr_torus_coord(t, m->from, d), gr_torus_coord(t, m->to, d));
         }
@@ -199,7 +206,8 @@ int source_make(struct source *s, enum source_algo algo, const struct machine *m
     const struct gr_torus *t = &m->torus;
     int k;
 
-    *s = (struct source) {.algo = algo, .m = m, .p = gr_torus_size(t), .nchunks = chunks};
+    *s = (struct source) {.algo = algo, .m = m, .p = gr_torus_size(t)};
+    s->nchunks = SOURCE_DISSEMINATION == algo ? 1 : chunks; /* a barrier's token is one */
     s->channels = SOURCE_RING == algo ? 2 : 1;
     if (on_torus(s)) {
         if (!gr_algo_fits(schedules[algo].algo, s->p, t)) {
@@ -214,7 +222,9 @@ int source_make(struct source *s, enum source_algo algo, const struct machine *m
         gr_order_invert(s->order[k], s->p, s->where[k]);
     }
     s->share =
-        1.0 / s->channels / (SOURCE_TREE == algo || SOURCE_MST == algo ? (int) chunks : s->p);
+        1.0 / s->channels /
+        (GR_PIPE == gr_algo_layout(schedules[algo].algo, schedules[algo].coll) ? s->nchunks
+                                                                               : (uint32_t) s->p);
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 #include "traffic.h"
 
-/* Allreduces along the snake through the torus (ring, tree) and along the torus; a bcast. */
+/* Allreduces along the snake through the torus (ring, tree) and along the torus; a bcast; a barrier. */
 enum source_algo {
     SOURCE_RING,
     SOURCE_TREE,
@@ -16,6 +16,7 @@ enum source_algo {
     SOURCE_SWING,
     SOURCE_ALLREDUCES,
     SOURCE_MST = SOURCE_ALLREDUCES,
+    SOURCE_DISSEMINATION,
     SOURCE_ALGOS
 };
 

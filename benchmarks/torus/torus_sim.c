@@ -89,10 +89,14 @@ static void run_sizes(FILE *out, const struct options *o)
     int k;
 
     snprintf(title, sizeof(title), "%s, %s; bytes %s",
-             o->source < 0             ? "Alltoall"
-             : SOURCE_MST == o->source ? "bcast"
-                                       : "allreduce",
-             algorithm(o), o->source < 0 ? "per pair" : "of the vector");
+             o->source < 0                       ? "Alltoall"
+             : SOURCE_MST == o->source           ? "bcast"
+             : SOURCE_DISSEMINATION == o->source ? "barrier"
+                                                 : "allreduce",
+             algorithm(o),
+             o->source < 0                       ? "per pair"
+             : SOURCE_DISSEMINATION == o->source ? "of the token"
+                                                 : "of the vector");
     for (k = 0; k < o->nbytes; k++) {
         struct row row = simulate(o, o->bytes[k]);
 

@@ -90,6 +90,10 @@ ok "a seed gives the same again, another something else" same_twice
 
 ok "bucket: no conflicts, and (1)-(3) one sync less than ticks" all '$12 == 0 && $13 == 0 && $14 == 0 && $10 > 33.29 && $10 < 33.293' bucket -t 8x8x8 -m 1k,1M
 ok "mst: no conflicts" all '$12 == 0 && $14 == 0' mst -t 4x3x5 --chunks 4 -m 1k,1M
+# 9 rounds, of which the longest ways take 116 137 179 95 120 170 70 140 280 ns, and a sync of 812 ns
+ok "a barrier: log2 N rounds, each as long as its longest way" row 8.616 - 2.120 dissemination -t 8x8x8
+ok "a barrier of 4096 nodes" row 23.281 3.576 4.141 dissemination
+ok "and of 6x5x3 nodes 7 rounds" row 3.403 - 1.333 dissemination -t 6x5x3
 ok "ring along the snake: no conflicts" all '$12 == 0 && $14 == 0' ring -t 4x4x4 -m 1k,1M
 ok "Swing has conflicts, the tree too" all '$14 > 0' swing -t 8x8x8 -m 1M
 # projected ALGORITHM WITHIN: the projection without overhead is scheme 3 of the simulation, after its sync
@@ -190,7 +194,7 @@ fi
 
 # ---- errors ----
 
-ok "refuses another algorithm" refused "allowed: suh-shin dimension-ordered ring tree bucket swing mst" flat
+ok "refuses another algorithm" refused "allowed: suh-shin dimension-ordered ring tree bucket swing mst dissemination" flat
 in_all && ok "refuses too many messages" refused "try --project" ring -m 1k
 ok "refuses uneven blocks of an allreduce" refused "are for an Alltoall" ring --uneven 0.5
 ok "refuses two algorithms" refused 'one algorithm, not "x" too' suh-shin x
