@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rank that dies inside collectives, under mpirun --with-ft ulfm (Open MPI 5): ulfm
- * blocking|nonblocking|persistent|first. "first": it dies before the first call, which makes links.
- * The last rank kills itself. The others get MPI_ERR_PROC_FAILED, revoke, shrink, and go on with
- * collectives on what is left, through gpuring. Prints TAP itself: the ranks of tap.h agree on
- * MPI_COMM_WORLD, which is broken here.
+ * A rank that dies inside collectives, under mpirun --with-ft ulfm (Open MPI 5):
+ *
+ *      ulfm blocking|nonblocking|persistent|first [allreduce|small|barrier [RANK]]
+ *
+ * first: it dies before the first call, which makes links. small: an allreduce of 16 B, through
+ * boards. RANK, the last one if it is not given, kills itself. The others get MPI_ERR_PROC_FAILED,
+ * revoke, shrink, and go on with collectives and barriers on what is left, through gpuring. Prints
+ * TAP itself: the ranks of tap.h agree on MPI_COMM_WORLD, which is broken here.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -27,9 +30,13 @@
 #define BEFORE 5
 #define AFTER 50
 #define COUNT 3000
+#define SMALL 4
 
 static int rank, size;
 static MPI_Comm comm;
+static const char *form;
+static int count;  /* of an allreduce; 0: barriers instead */
+static int victim; /* the rank that dies */
 
 static int error_class(int code)
 {
@@ -39,43 +46,68 @@ static int error_class(int code)
     return class;
 }
 
-/* One allreduce in the form that was asked for. MPI error code. */
-static int call(const char *form, const int *in, int *out, MPI_Request *persistent)
+static bool form_is(const char *name)
+{
+    return 0 == strcmp(form, name);
+}
+
+/* One call in the form that was asked for. MPI error code. */
+static int call(const int *in, int *out, MPI_Request *persistent)
 {
     MPI_Request request;
     int rc, flag = 0;
 
-    if (0 == strcmp(form, "persistent")) {
+    if (form_is("persistent")) {
         rc = MPI_Start(persistent);
         while (MPI_SUCCESS == rc && !flag) {
             rc = MPI_Test(persistent, &flag, MPI_STATUS_IGNORE);
         }
         return rc;
     }
-    if (0 == strcmp(form, "nonblocking")) {
-        rc = MPI_Iallreduce(in, out, COUNT, MPI_INT, MPI_SUM, comm, &request);
+    if (form_is("nonblocking")) {
+        rc = 0 == count ? MPI_Ibarrier(comm, &request)
+                        : MPI_Iallreduce(in, out, count, MPI_INT, MPI_SUM, comm, &request);
         return MPI_SUCCESS == rc ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
     }
-    return MPI_Allreduce(in, out, COUNT, MPI_INT, MPI_SUM, comm);
+    return 0 == count ? MPI_Barrier(comm) : MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
 }
 
 /* The class of the first error that this rank gets; MPI_SUCCESS: it got none. */
-static int collectives_until_error(const char *form)
+static int collectives_until_error(void)
 {
     static int in[COUNT], out[COUNT];
     MPI_Request persistent = MPI_REQUEST_NULL;
-    int first = 0 == strcmp(form, "first") ? 0 : BEFORE, k, rc = MPI_SUCCESS;
+    int first = form_is("first") ? 0 : BEFORE, k, rc = MPI_SUCCESS;
 
-    if (0 == strcmp(form, "persistent")) {
-        MPI_Allreduce_init(in, out, COUNT, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &persistent);
+    if (form_is("persistent") && 0 == count) {
+        MPI_Barrier_init(comm, MPI_INFO_NULL, &persistent);
+    } else if (form_is("persistent")) {
+        MPI_Allreduce_init(in, out, count, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &persistent);
     }
     for (k = 0; k < first + AFTER && MPI_SUCCESS == rc; k++) {
-        if (first == k && size - 1 == rank) {
+        if (first == k && victim == rank) {
             raise(SIGKILL);
         }
-        rc = call(form, in, out, &persistent);
+        rc = call(in, out, &persistent);
     }
     return error_class(rc);
+}
+
+/* Each of the collectives and a barrier, three times. Whether all were right. */
+static bool go_on(MPI_Comm left)
+{
+    bool right = true;
+    int k;
+
+    for (k = 0; k < 3 * NUM_COLLS; k++) {
+        right =
+            quick_call(left, (enum coll)(k % NUM_COLLS), 0 == k % 2 ? 5 : COUNT, (uint64_t) k) &&
+            right;
+    }
+    for (k = 0; k < 3; k++) {
+        right = MPI_SUCCESS == MPI_Barrier(left) && right;
+    }
+    return right;
 }
 
 /* Rank 0's TAP line says what held on all ranks of the communicator. */
@@ -93,11 +125,11 @@ static bool check(MPI_Comm on, int number, bool mine, const char *what)
 
 int main(int argc, char **argv)
 {
-    const char *form = argc > 1 ? argv[1] : "blocking";
+    const char *what = argc > 2 ? argv[2] : "allreduce";
     unsigned long long before;
     struct mpit_totals totals;
     MPI_Comm left;
-    bool right = true;
+    bool right;
     int class, r, n;
 
     MPI_Init(&argc, &argv);
@@ -105,18 +137,17 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
+    form = argc > 1 ? argv[1] : "blocking";
+    count = 0 == strcmp(what, "barrier") ? 0 : 0 == strcmp(what, "small") ? SMALL : COUNT;
+    victim = argc > 3 ? atoi(argv[3]) : size - 1;
     mpit_counts_start();
-    class = collectives_until_error(form);
+    class = collectives_until_error();
     MPIX_Comm_revoke(comm);
     MPIX_Comm_shrink(comm, &left);
     MPI_Comm_rank(left, &r);
     MPI_Comm_size(left, &n);
     before = mpit_counts_read().calls;
-    for (int k = 0; k < 3 * NUM_COLLS; k++) {
-        right =
-            quick_call(left, (enum coll)(k % NUM_COLLS), 0 == k % 2 ? 5 : COUNT, (uint64_t) k) &&
-            right;
-    }
+    right = go_on(left);
     totals = mpit_counts_read();
     mpit_counts_stop();
     if (MPIX_ERR_PROC_FAILED != class && MPIX_ERR_REVOKED != class) {
@@ -126,7 +157,9 @@ int main(int argc, char **argv)
     check(left, 2, MPIX_ERR_PROC_FAILED == class || MPIX_ERR_REVOKED == class,
           "each got MPI_ERR_PROC_FAILED, or MPI_ERR_REVOKED from one that had");
     check(left, 3, right, "collectives on the shrunk communicator are right");
-    check(left, 4, totals.calls >= before + 3 * NUM_COLLS, "and gpuring did them");
+    check(left, 4,
+          before >= (form_is("first") ? 0 : BEFORE) && totals.calls >= before + 3 * (NUM_COLLS + 1),
+          "and gpuring did them, and those before the death");
     if (0 == r) {
         printf("1..4\n# gpuring calls %llu handovers %llu\n", totals.calls, totals.handovers);
     }
