@@ -3,20 +3,29 @@
  * Calls of which one may fail (faults.sh): blocking, nonblocking and persistent ones on
  * MPI_COMM_WORLD, then on a communicator that was made before them, then on one that is made after
  * them. MPI_Comm_create_group makes them, by point-to-point messages: where an allreduce of
- * MPI_Comm_dup's own fails, Open MPI 4.1.4 crashes. Errors are returned. Each rank prints each call
- * that returned an error or a wrong result, and at its end
+ * MPI_Comm_dup's own fails, Open MPI 4.1.4 crashes. Errors are returned.
+ *
+ *      calls [mixed | barriers | small]
+ *
+ * mixed: calls of all sizes, the default; barriers: nothing else; small: messages of boards. The
+ * file GPURING_ENTERED, zeros at first, holds how many barriers each rank has entered.
+ * Each rank prints each call that returned an error or a wrong result, and at its end
  *
  *     verdict rank R: right N error N wrong N, others right N error N wrong N
  *
  * with the calls on MPI_COMM_WORLD first, then those on the other two. GPURING_MEMORY as in
  * devmem.h.
  */
+#include <err.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "devmem.h"
 #include "forms.h"
@@ -26,10 +35,10 @@
 #define LARGE 300000 /* fetched from the sender's buffer */
 #define GAP 2        /* elements from one to the next of the type with gaps */
 
-enum what { ALLREDUCE, BCAST, ALLGATHER, SCATTER, ALLTOALL, REDUCE, NUM_WHATS };
+enum what { ALLREDUCE, BCAST, ALLGATHER, SCATTER, ALLTOALL, REDUCE, BARRIER, NUM_WHATS };
 
 static const char *const names[NUM_WHATS] = {
-    "allreduce", "bcast", "allgather", "reduce_scatter_block", "alltoall", "reduce"};
+    "allreduce", "bcast", "allgather", "reduce_scatter_block", "alltoall", "reduce", "barrier"};
 
 struct shape {
     enum what what;
@@ -48,6 +57,7 @@ struct call {
     size_t bytes;   /* of each buffer */
     int *host;      /* room for one buffer */
     void *in, *out; /* the buffers */
+    long number;    /* of a barrier */
     MPI_Request request;
 };
 
@@ -57,6 +67,8 @@ static struct tally {
     int right, error, wrong;
 } first, others, *tally = &first;
 static const char *where = "MPI_COMM_WORLD";
+static int world_rank;
+static _Atomic long *entered; /* [rank of MPI_COMM_WORLD]: how many barriers */
 
 /* ---- data ---- */
 
@@ -134,6 +146,10 @@ static void fill(struct call *c)
     bool input = c->shape.in_place || (BCAST == c->shape.what && 0 == rank);
     int i;
 
+    if (BARRIER == c->shape.what) {
+        c->number = ++entered[world_rank]; /* all ranks make the same calls */
+        return;
+    }
     memset(c->host, 0x55, c->bytes);
     if (!input) {
         copy(c->out, c->host, c->bytes);
@@ -162,6 +178,16 @@ static int expected(const struct call *c, int i)
     }
 }
 
+/* Whether all ranks have entered the barrier. */
+static bool all_entered(const struct call *c)
+{
+    int r;
+
+    for (r = 0; r < size && entered[r] >= c->number; r++) {
+    }
+    return r == size;
+}
+
 static bool is_right(struct call *c)
 {
     int n = SCATTER == c->shape.what               ? c->shape.n / size
@@ -169,6 +195,9 @@ static bool is_right(struct call *c)
                                                    : c->shape.n,
         i;
 
+    if (BARRIER == c->shape.what) {
+        return all_entered(c);
+    }
     copy(c->host, c->out, c->bytes);
     for (i = 0; i < n && c->host[i * stride(c)] == expected(c, i); i++) {
     }
@@ -198,6 +227,7 @@ FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c-
       c->comm)
 FORMS(alltoall, Alltoall, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
 FORMS(reduce, Reduce, c->send, c->recv, c->count, c->type, MPI_SUM, 0, c->comm)
+FORMS(barrier, Barrier, c->comm)
 
 #define ROW(name)                                        \
     {                                                    \
@@ -205,8 +235,10 @@ FORMS(reduce, Reduce, c->send, c->recv, c->count, c->type, MPI_SUM, 0, c->comm)
     }
 
 static int (*const rows[NUM_WHATS][NUM_FORMS])(struct call *c) = {
-    [ALLREDUCE] = ROW(allreduce),          [BCAST] = ROW(bcast),       [ALLGATHER] = ROW(allgather),
-    [SCATTER] = ROW(reduce_scatter_block), [ALLTOALL] = ROW(alltoall), [REDUCE] = ROW(reduce),
+    [ALLREDUCE] = ROW(allreduce), [BCAST] = ROW(bcast),
+    [ALLGATHER] = ROW(allgather), [SCATTER] = ROW(reduce_scatter_block),
+    [ALLTOALL] = ROW(alltoall),   [REDUCE] = ROW(reduce),
+    [BARRIER] = ROW(barrier),
 };
 
 /* ---- judging ---- */
@@ -259,37 +291,87 @@ static bool everywhere(bool mine)
     return 0 != all;
 }
 
+/* ---- which calls ---- */
+
+static const struct shape all[] = {
+    {ALLREDUCE, SMALL, false, false},    {BCAST, SMALL, false, false},
+    {ALLREDUCE, LARGE, false, false},    {BCAST, MIDDLE, false, true},
+    {ALLGATHER, MIDDLE, false, false},   {SCATTER, LARGE / 4, true, false},
+    {ALLTOALL, LARGE / 4, false, false}, {REDUCE, LARGE, false, false},
+    {ALLREDUCE, LARGE, false, false},
+};
+static const struct shape together[] = {
+    {ALLREDUCE, SMALL, false, false},
+    {BCAST, LARGE, false, false},
+    {ALLTOALL, MIDDLE, false, false},
+};
+static const struct shape again[] = {{ALLREDUCE, SMALL, false, false},
+                                     {ALLREDUCE, LARGE, false, false}};
+static const struct shape later[] = {
+    {ALLREDUCE, LARGE, false, false},
+    {ALLREDUCE, SMALL, false, false},
+    {ALLGATHER, MIDDLE, false, false},
+};
+static const struct shape barriers[] = {{BARRIER, 1, false, false}, {BARRIER, 1, false, false}};
+static const struct shape small[] = {
+    {ALLREDUCE, SMALL, false, false}, {BCAST, SMALL, false, true},
+    {ALLGATHER, SMALL, false, false}, {SCATTER, SMALL, false, false},
+    {ALLTOALL, SMALL, false, false},  {REDUCE, SMALL, false, false},
+    {BARRIER, 1, false, false},
+};
+
+struct list {
+    const struct shape *shapes;
+    int n;
+};
+
+#define LIST(shapes)                                         \
+    {                                                        \
+        shapes, (int) (sizeof(shapes) / sizeof((shapes)[0])) \
+    }
+
+static const struct set {
+    const char *name;
+    struct list blocking, nonblocking, persistent; /* on MPI_COMM_WORLD */
+    struct list others;     /* on the other communicators, blocking and nonblocking */
+    bool nonblocking_first; /* there: so these make the links */
+} sets[] = {
+    {"mixed", LIST(all), LIST(together), LIST(again), LIST(later), false},
+    {"barriers", LIST(barriers), LIST(barriers), LIST(barriers), LIST(barriers), true},
+    {"small", LIST(small), LIST(small), LIST(small), LIST(small), true},
+};
+
 /* ---- one form after the other ---- */
 
-static void blocking(MPI_Comm comm, const struct shape *shapes, int n)
+static void blocking(MPI_Comm comm, const struct list *list)
 {
     struct call c;
     int k;
 
-    for (k = 0; k < n; k++) {
-        make(&c, &shapes[k], comm);
+    for (k = 0; k < list->n; k++) {
+        make(&c, &list->shapes[k], comm);
         fill(&c);
-        judge(&c, FORM_BLOCKING, rows[shapes[k].what][FORM_BLOCKING](&c));
+        judge(&c, FORM_BLOCKING, rows[list->shapes[k].what][FORM_BLOCKING](&c));
         unmake(&c);
     }
 }
 
 /* All at a time. */
-static void nonblocking(MPI_Comm comm, const struct shape *shapes, int n)
+static void nonblocking(MPI_Comm comm, const struct list *list)
 {
     struct call calls[8];
     int k, rc[8];
 
-    for (k = 0; k < n; k++) {
-        make(&calls[k], &shapes[k], comm);
+    for (k = 0; k < list->n; k++) {
+        make(&calls[k], &list->shapes[k], comm);
         fill(&calls[k]);
-        rc[k] = rows[shapes[k].what][FORM_NONBLOCKING](&calls[k]);
+        rc[k] = rows[list->shapes[k].what][FORM_NONBLOCKING](&calls[k]);
     }
-    for (k = 0; k < n; k++) {
+    for (k = 0; k < list->n; k++) {
         rc[k] = MPI_SUCCESS == rc[k] ? MPI_Wait(&calls[k].request, MPI_STATUS_IGNORE) : rc[k];
         judge(&calls[k], FORM_NONBLOCKING, rc[k]);
     }
-    for (k = 0; k < n; k++) {
+    for (k = 0; k < list->n; k++) {
         unmake(&calls[k]);
     }
 }
@@ -318,41 +400,19 @@ static void persistent(MPI_Comm comm, const struct shape *shape)
     unmake(&c);
 }
 
-static const struct shape all[] = {
-    {ALLREDUCE, SMALL, false, false},    {BCAST, SMALL, false, false},
-    {ALLREDUCE, LARGE, false, false},    {BCAST, MIDDLE, false, true},
-    {ALLGATHER, MIDDLE, false, false},   {SCATTER, LARGE / 4, true, false},
-    {ALLTOALL, LARGE / 4, false, false}, {REDUCE, LARGE, false, false},
-    {ALLREDUCE, LARGE, false, false},
-};
-static const struct shape together[] = {
-    {ALLREDUCE, SMALL, false, false},
-    {BCAST, LARGE, false, false},
-    {ALLTOALL, MIDDLE, false, false},
-};
-static const struct shape again[] = {{ALLREDUCE, SMALL, false, false},
-                                     {ALLREDUCE, LARGE, false, false}};
-static const struct shape later[] = {
-    {ALLREDUCE, LARGE, false, false},
-    {ALLREDUCE, SMALL, false, false},
-    {ALLGATHER, MIDDLE, false, false},
-};
-
-#define NUM(shapes) ((int) (sizeof(shapes) / sizeof((shapes)[0])))
-
-static void calls_on_world(void)
+static void calls_on_world(const struct set *set)
 {
     int k;
 
-    blocking(MPI_COMM_WORLD, all, NUM(all));
-    nonblocking(MPI_COMM_WORLD, together, NUM(together));
-    for (k = 0; k < NUM(again) && forms_here > FORM_PERSISTENT; k++) {
-        persistent(MPI_COMM_WORLD, &again[k]);
+    blocking(MPI_COMM_WORLD, &set->blocking);
+    nonblocking(MPI_COMM_WORLD, &set->nonblocking);
+    for (k = 0; k < set->persistent.n && forms_here > FORM_PERSISTENT; k++) {
+        persistent(MPI_COMM_WORLD, &set->persistent.shapes[k]);
     }
 }
 
 /* A communicator that this rank has, or rc says why not; it is of use when all ranks have it. */
-static void calls_on(MPI_Comm comm, int rc, const char *name)
+static void calls_on(MPI_Comm comm, int rc, const char *name, const struct set *set)
 {
     where = name;
     if (MPI_SUCCESS != rc) {
@@ -361,8 +421,13 @@ static void calls_on(MPI_Comm comm, int rc, const char *name)
     if (everywhere(MPI_SUCCESS == rc)) {
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
         MPI_Comm_rank(comm, &rank);
-        blocking(comm, later, NUM(later));
-        nonblocking(comm, later, NUM(later));
+        if (set->nonblocking_first) {
+            nonblocking(comm, &set->others);
+        }
+        blocking(comm, &set->others);
+        if (!set->nonblocking_first) {
+            nonblocking(comm, &set->others);
+        }
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (MPI_SUCCESS == rc) {
@@ -384,8 +449,34 @@ static int make_comm(bool reversed, MPI_Comm *comm)
     return rc;
 }
 
+static const struct set *set_named(const char *name)
+{
+    size_t k;
+
+    for (k = 0; k < sizeof(sets) / sizeof(sets[0]); k++) {
+        if (0 == strcmp(name, sets[k].name)) {
+            return &sets[k];
+        }
+    }
+    errx(2, "calls [mixed | barriers | small]");
+}
+
+/* The memory in which all ranks count the barriers that they have entered. */
+static void map_entered(void)
+{
+    const char *path = getenv("GPURING_ENTERED");
+    int fd = NULL == path ? -1 : open(path, O_RDWR);
+
+    entered =
+        mmap(NULL, (size_t) size * sizeof(*entered), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (MAP_FAILED == entered) {
+        err(2, "GPURING_ENTERED");
+    }
+}
+
 int main(int argc, char **argv)
 {
+    const struct set *set = set_named(argc > 1 ? argv[1] : "mixed");
     MPI_Comm older = MPI_COMM_NULL, newer = MPI_COMM_NULL;
     int old_rc, new_rc;
 
@@ -395,12 +486,14 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     setlinebuf(stdout);
+    world_rank = rank;
+    map_entered();
     old_rc = make_comm(false, &older);
-    calls_on_world();
+    calls_on_world(set);
     tally = &others;
-    calls_on(older, old_rc, "the older one");
+    calls_on(older, old_rc, "the older one", set);
     new_rc = make_comm(true, &newer);
-    calls_on(newer, new_rc, "the newer one");
+    calls_on(newer, new_rc, "the newer one", set);
     printf("verdict rank %d: right %d error %d wrong %d, others right %d error %d wrong %d\n", rank,
            first.right, first.error, first.wrong, others.right, others.error, others.wrong);
     return MPI_Finalize();

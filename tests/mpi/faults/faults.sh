@@ -7,12 +7,15 @@
 #     faults.sh places RESULTS CONFIG [KIND...]  the same, of each place in the code the first, middle and last call
 #     faults.sh sample RESULTS CONFIG N SEED     N of these places, by chance, each on rank 1 or on all
 #     faults.sh one CONFIG RANK KIND:K           one of them: what was printed, and how it is judged
+#     faults.sh one CONFIG RANK KIND@FUNCTION    the first one that rank 1 makes in that function of the component
 #     faults.sh kinds CONFIG                     "KIND CALLS" lines, of the rank with most calls
 #     faults.sh table RESULTS                    how many of each kind ended how
-# CONFIG: host thread device staged nodes pml. RANK: of MPI_COMM_WORLD, or all. RESULTS holds lines
+# CONFIG: host thread device staged nodes pml: calls of all sizes; groups: small ones and barriers, ten ranks with boards in
+# groups; barriers (boards), dissemination (steps), barriers-nodes, barriers-pml: barriers only. RANK: of MPI_COMM_WORLD, or
+# all. RESULTS holds lines
 #     CONFIG RANK KIND K ENDED PLACE NOTE
 # ENDED: right (all the same), error (returned, the rest right), others (errors on several communicators), unreached
-# (the call was not made), and, which are defects: silent (an error without a line of the component), hang, crash, wrong,
+# (the call was not made), and, which are defects: silent (a rank with an error and no line of the component), hang, crash, wrong,
 # aborted (the job ended early), exit (a bad exit status), left (a process, or something in /dev/shm).
 #
 # Environment: builddir, srcdir as for the tests; FAULT_RANKS="1 all", or turns (1 for odd k, all for
@@ -51,6 +54,12 @@ place_of() {
     addr2line -s -f -e "$module" "$(printf '0x%x' $((offset - 1)))" | sed 's/ (disc.*//' | paste -sd' ' | tr ' ' '@'
 }
 
+# The ranks that got an error and printed no line of the component's that says why.
+speechless() {
+    comm -23 <(sed -n 's/^error rank \([0-9]*\): .*/\1/p' "$out" | sort -u) \
+        <(grep -aoE 'gpuring: rank [0-9]+ of' "$out" | tr -dc '0-9\n' | sort -u) | paste -sd,
+}
+
 # Sets ended and note from the output and rc.
 judge() {
     local np=$1 verdicts
@@ -80,7 +89,7 @@ judge() {
     else
         note=$(grep -a '^error' "$out" | sed 's/rank [0-9]*: //' | sort | uniq -c | sort -rn | head -n 1 | tr -s ' ')
         ended=error
-        grep -qa 'gpuring' "$out" || ended=silent
+        [ -z "$(speechless)" ] || ended=silent note="rank $(speechless) says nothing; $note"
         # that a communicator fails is no matter to others
         [ "$(grep -a '^error' "$out" | sed -n 's/.* on \(MPI_COMM_WORLD\|the [a-z]* one\): .*/\1/p' | sort -u | wc -l)" -le 1 ] || ended=others
     fi
@@ -89,10 +98,13 @@ judge() {
 # Options of a configuration in options[], its ranks in np, its launcher in MPIRUN.
 configure() {
     local patience=60 # more than a loaded machine uses up by itself
-    np=3
+    np=3 calls=mixed
     export GPURING_MEMORY=host GR_HOST=1
     case $1 in
         host) options=() ;;
+        groups) np=10 calls=small options=() ;;
+        barriers) calls=barriers options=() ;;
+        dissemination) np=5 calls=barriers options=(--mca coll_gpuring_algorithm_barrier dissemination) ;;
         thread) options=(--mca coll_gpuring_progress_thread 1) ;;
         device | staged)
             export LD_LIBRARY_PATH=$FAKECUDA${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -101,10 +113,12 @@ configure() {
             options=(--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx)
             [ "$1" = device ] || options+=(--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 65536)
             ;;
-        nodes | pml)
-            MPIRUN="$srcdir/tests/hosts/hosts.sh run 2+1 ${MPIRUN/ --oversubscribe/}"
+        nodes | pml | barriers-nodes | barriers-pml)
+            local layout=2+1
+            [ "${1%-*}" != barriers ] || np=4 calls=barriers layout=2x2
+            MPIRUN="$srcdir/tests/hosts/hosts.sh run $layout ${MPIRUN/ --oversubscribe/}"
             options=(--mca coll_gpuring_nodes 1)
-            [ "$1" = nodes ] || options+=(--mca coll_gpuring_nodes_transport pml)
+            [ "${1#*-}" = nodes ] || options+=(--mca coll_gpuring_nodes_transport pml)
             ;;
         *) echo "$1 is no configuration" >&2; exit 2 ;;
     esac
@@ -119,6 +133,7 @@ prepare() { # CONFIG
     cp "$builddir"/tests/mpi/faults/.libs/{mca_coll_gpuring,gpuring_net_ucx}.so "$GR_DIR"
     cp "$srcdir/coll_gpuring/help-coll-gpuring.txt" "$GR_DIR"
     configure "$1"
+    export GPURING_ENTERED=$work/entered
     export TMPDIR=$work # mpirun's own files: in namespaces all have the same process id
     stock_segments_to_work
 }
@@ -126,14 +141,15 @@ prepare() { # CONFIG
 # One run: RANK KIND:K, or "- -". Sets ended, place, note; output in $out.
 run() {
     export GPURING_FAULT_RANK=$1 GPURING_FAULT=$2
-    make_line "$np" -x GPURING_FAULT -x GPURING_FAULT_RANK "${exported[@]}" "${options[@]}" -- calls
+    head -c 4096 /dev/zero >"$GPURING_ENTERED"
+    make_line "$np" -x GPURING_FAULT -x GPURING_FAULT_RANK "${exported[@]}" "${options[@]}" -- calls "$calls"
     rc=0
     setpriv --pdeathsig KILL unshare --mount --pid --fork --mount-proc --kill-child \
         bash "$self" inside "$limit" "${line[@]}" >"$out" 2>&1 </dev/null || rc=$?
     judge "$np"
     place=$(place_of)
 }
-exported=(-x GPURING_MEMORY)
+exported=(-x GPURING_MEMORY -x GPURING_ENTERED)
 
 # A run without a fault, with a file per rank that VARIABLE names: $work/VARIABLE.RANK
 observe() { # VARIABLE
@@ -148,6 +164,15 @@ observe() { # VARIABLE
 kinds() {
     observe GPURING_FAULT_COUNTS || return 1
     cat "$work"/GPURING_FAULT_COUNTS.* | awk '{ if ($2 > n[$1]) n[$1] = $2 } END { for (k in n) print k, n[k] }' | sort
+}
+
+# KIND:K of KIND@FUNCTION
+numbered() {
+    local made=$work/made
+    observe GPURING_FAULT_TRACE || return 1
+    grep "^${1%@*} " "$work/GPURING_FAULT_TRACE.1" >"$made"
+    cut -d' ' -f3 "$made" | addr2line -f -e "$GR_DIR/mca_coll_gpuring.so" | awk 'NR % 2' | paste -d' ' "$made" - |
+        awk -v name="${1#*@}" '$4 == name { print $1 ":" $2; found = 1; exit } END { exit !found }'
 }
 
 # ---- many runs ----
@@ -214,8 +239,14 @@ case ${1-} in
     all) prepare "$3"; shift; many every "$@" ;;
     places) prepare "$3"; shift; many by_place "$@" ;;
     sample) prepare "$3"; shift; sample "$@" ;;
-    one) prepare "$2"; run "$3" "$4"; cat "$out"; echo "$2 $3 $4 $ended $place $note" ;;
+    one)
+        prepare "$2"
+        fault=$4
+        [ "${fault%@*}" = "$fault" ] || fault=$(numbered "$4") && run "$3" "$fault" || exit 1
+        cat "$out"
+        echo "$2 $3 $fault $ended $place $note"
+        ;;
     kinds) prepare "$2"; kinds ;;
     table) table "$2" ;;
-    *) sed -n '3,21s/^# \{0,1\}//p' "$self"; exit 2 ;;
+    *) sed -n '3,24s/^# \{0,1\}//p' "$self"; exit 2 ;;
 esac

@@ -9,7 +9,6 @@
 faults=$(dirname "$0")/faults.sh
 seed=${GPURING_SEED:-$$}
 echo "# GPURING_SEED=$seed"
-only_in_all
 if ! unshare --mount --pid --fork --mount-proc true 2>/dev/null; then
     echo "1..0 # SKIP no namespaces: what a run leaves behind cannot be told from what others do"
     exit 0
@@ -25,19 +24,19 @@ judge() {
     esac
 }
 
-# Calls that must be right all the same: CONFIG RANK KIND:K
-must_be_right() {
-    local line
-    line=$(bash "$faults" one "$1" "$2" "$3" | tail -n 1)
-    [ "$(cut -d' ' -f4 <<<"$line")" = right ] && tap_ok "$1, $3 fails on rank $2: right all the same" && return
-    tap_not_ok "$1, $3 fails on rank $2: right all the same"
-    echo "# $line"
-}
-
 # Calls that have failed in a bad way: CONFIG RANK KIND:K
 once_bad() {
     # shellcheck disable=SC2046
     judge $(bash "$faults" one "$1" "$2" "$3" | tail -n 1 | sed 's/:/ /')
+}
+
+# Calls that must be made, and end so: ENDED CONFIG RANK FAULT
+must_end() {
+    local line text="$2, $4 fails on rank $3: $1"
+    line=$(bash "$faults" one "$2" "$3" "$4" | tail -n 1)
+    [ "$(cut -d' ' -f4 <<<"$line")" = "$1" ] && tap_ok "$text" && return
+    tap_not_ok "$text"
+    echo "# $line"
 }
 
 sample_of() { # CONFIG N
@@ -48,14 +47,37 @@ sample_of() { # CONFIG N
     done <"$work/results"
 }
 
-must_be_right host 1 malloc:1 # the module of a communicator
+between_nodes=
+if "$(dirname "$0")/../../hosts/hosts.sh" possible >/dev/null; then
+    between_nodes=pml
+    [ ! -e "$builddir/tests/mpi/faults/.libs/gpuring_net_ucx.so" ] || between_nodes='nodes pml'
+fi
+
+must_end error barriers 1 isend:1                  # boards are set up
+must_end error barriers 1 opal_progress_register:1 # for Ibarrier
+must_end error dissemination 1 irecv:1             # links
+must_end error groups all isend:1                  # boards in groups
+for config in $between_nodes; do
+    must_end error "barriers-$config" 1 isend:1
+done
+
+only_in_all
+must_end error barriers 1 malloc@mca_coll_gpuring_args_copy # in Barrier_init, before its set-up
+must_end right groups 1 malloc@reserve_scratch              # all fall back
+sample_of barriers 4
+sample_of dissemination 4
+sample_of groups 6
+for config in $between_nodes; do
+    sample_of "barriers-$config" 4
+done
+must_end right host 1 malloc:1 # the module of a communicator
 once_bad host 1 process_vm_readv:50 # others must not take what is in its buffers from then on for what it had sent
 once_bad host all calloc:350        # it is told on a communicator of the same id that was freed since
 sample_of host 8
 if [ -e "${FAKECUDA:-/nonexistent}/libcuda.so.1" ]; then
     # the driver fails to say where memory lies; the module in reserve
     for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:20 malloc:1; do
-        must_be_right device 1 $fault
+        must_end right device 1 $fault
     done
     once_bad device 1 dlopen:1           # the driver is there, but not for the component
     once_bad device 1 cuCtxPushCurrent:3 # it frees a buffer that the other rank's kernel writes to
@@ -63,7 +85,7 @@ if [ -e "${FAKECUDA:-/nonexistent}/libcuda.so.1" ]; then
 else
     tap_skip "on devices" "no CUDA toolkit"
 fi
-if [ -e "$builddir/tests/mpi/faults/.libs/gpuring_net_ucx.so" ] && "$(dirname "$0")/../../hosts/hosts.sh" possible >/dev/null; then
+if [[ $between_nodes = *nodes* ]]; then
     sample_of nodes 3
 else
     tap_skip "between nodes" "no UCX, or no namespaces for hosts"
