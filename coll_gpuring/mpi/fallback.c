@@ -244,7 +244,7 @@ static int fallback_start(size_t count, ompi_request_t **handles)
         if (OMPI_SUCCESS != one) {
             h->super.super.req_complete = REQUEST_COMPLETED;
             h->super.super.req_state = OMPI_REQUEST_INACTIVE;
-            rc = one;
+            rc = mca_coll_gpuring_mpi_code(one);
             continue;
         }
         enlist(h);

@@ -60,10 +60,8 @@ static int release_buffers(struct gr_op *base, int rc)
 static void complete(struct gr_op *op)
 {
     ompi_request_t *mpi_request = gr_mpi_op(op)->mpi_request;
-    int rc = mca_coll_gpuring_to_ompi(op->rc);
 
-    /* a code of Open MPI's own is negative */
-    mpi_request->req_status.MPI_ERROR = 0 > rc ? MPI_ERR_OTHER : rc;
+    mpi_request->req_status.MPI_ERROR = mca_coll_gpuring_mpi_code(mca_coll_gpuring_to_ompi(op->rc));
     ompi_request_complete(mpi_request, true);
 }
 

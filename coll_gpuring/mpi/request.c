@@ -10,6 +10,8 @@
 #include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/executor.h"
+#include "engine/failure.h"
+#include "engine/failure_messages.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/progress_thread.h"
@@ -45,6 +47,18 @@ static int request_free(ompi_request_t **handle)
     return OMPI_SUCCESS;
 }
 
+/*
+ * A start that fails on this rank, with an OMPI error code: others may have started, and wait for
+ * this rank, so the communicator fails, and they are told. Returns MPI's error code.
+ */
+static int fail_start(mca_coll_gpuring_request_t *request, int rc)
+{
+    request->super.super.req_state = OMPI_REQUEST_INACTIVE;
+    mca_coll_gpuring_op_report_error(&request->op.base, mca_coll_gpuring_from_ompi(rc));
+    mca_coll_gpuring_failure_tell(request->queue->comm);
+    return mca_coll_gpuring_mpi_code(rc);
+}
+
 /* MPI_Start and MPI_Startall: all at once. */
 static int request_start(size_t count, ompi_request_t **handles)
 {
@@ -70,8 +84,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             one = mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_begin(&request->op.base));
         }
         if (OMPI_SUCCESS != one) {
-            request->super.super.req_state = OMPI_REQUEST_INACTIVE;
-            rc = one;
+            rc = fail_start(request, one);
             continue;
         }
         request->super.super.req_complete = REQUEST_PENDING;

@@ -62,6 +62,15 @@ static inline int mca_coll_gpuring_from_ompi(int rc)
 }
 
 /*
+ * What a request tells the application: MPI's error code for an OMPI error code. Codes of Open
+ * MPI's own are negative, and only a collective's own entry turns them into MPI's.
+ */
+static inline int mca_coll_gpuring_mpi_code(int rc)
+{
+    return 0 > rc ? MPI_ERR_OTHER : rc;
+}
+
+/*
  * At the beginning of a call: whether the communicator has failed, been revoked, or lost a rank.
  * OMPI error code.
  */

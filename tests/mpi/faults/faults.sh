@@ -7,7 +7,7 @@
 #     faults.sh places RESULTS CONFIG [KIND...]  the same, of each place in the code the first, middle and last call
 #     faults.sh sample RESULTS CONFIG N SEED     N of these places, by chance, each on rank 1 or on all
 #     faults.sh one CONFIG RANK KIND:K           one of them: what was printed, and how it is judged
-#     faults.sh one CONFIG RANK KIND@FUNCTION    the first one that rank 1 makes in that function of the component
+#     faults.sh one CONFIG RANK KIND@FUNCTION:N  the N-th (1) that rank 1 makes in that function of the component
 #     faults.sh kinds CONFIG                     "KIND CALLS" lines, of the rank with most calls
 #     faults.sh table RESULTS                    how many of each kind ended how
 # CONFIG: host thread device staged nodes pml: calls of all sizes; groups: small ones and barriers, ten ranks with boards in
@@ -115,9 +115,12 @@ configure() {
             ;;
         nodes | pml | barriers-nodes | barriers-pml)
             local layout=2+1
-            [ "${1%-*}" != barriers ] || np=4 calls=barriers layout=2x2
-            MPIRUN="$srcdir/tests/hosts/hosts.sh run $layout ${MPIRUN/ --oversubscribe/}"
             options=(--mca coll_gpuring_nodes 1)
+            if [ "${1%-*}" = barriers ]; then # rank 1 is the first one of its host, which speaks for it
+                np=4 calls=barriers layout=2x2
+                options+=(--map-by node --mca coll_gpuring_measure 0) # how many messages that sends is chance
+            fi
+            MPIRUN="$srcdir/tests/hosts/hosts.sh run $layout ${MPIRUN/ --oversubscribe/}"
             [ "${1#*-}" = nodes ] || options+=(--mca coll_gpuring_nodes_transport pml)
             ;;
         *) echo "$1 is no configuration" >&2; exit 2 ;;
@@ -166,13 +169,14 @@ kinds() {
     cat "$work"/GPURING_FAULT_COUNTS.* | awk '{ if ($2 > n[$1]) n[$1] = $2 } END { for (k in n) print k, n[k] }' | sort
 }
 
-# KIND:K of KIND@FUNCTION
+# KIND:K of KIND@FUNCTION:N
 numbered() {
-    local made=$work/made
+    local made=$work/made at=${1#*@}
+    [[ $at = *:* ]] || at=$at:1
     observe GPURING_FAULT_TRACE || return 1
     grep "^${1%@*} " "$work/GPURING_FAULT_TRACE.1" >"$made"
     cut -d' ' -f3 "$made" | addr2line -f -e "$GR_DIR/mca_coll_gpuring.so" | awk 'NR % 2' | paste -d' ' "$made" - |
-        awk -v name="${1#*@}" '$4 == name { print $1 ":" $2; found = 1; exit } END { exit !found }'
+        awk -v at="$at" '{ k[$4]++ } $4 ":" k[$4] == at { print $1 ":" $2; found = 1; exit } END { exit !found }'
 }
 
 # ---- many runs ----

@@ -30,13 +30,13 @@ once_bad() {
     judge $(bash "$faults" one "$1" "$2" "$3" | tail -n 1 | sed 's/:/ /')
 }
 
-# Calls that must be made, and end so: ENDED CONFIG RANK FAULT
+# Calls that must be made, and end so, with a line of the component that has the words: ENDED CONFIG RANK FAULT [WORDS]
 must_end() {
-    local line text="$2, $4 fails on rank $3: $1"
-    line=$(bash "$faults" one "$2" "$3" "$4" | tail -n 1)
-    [ "$(cut -d' ' -f4 <<<"$line")" = "$1" ] && tap_ok "$text" && return
+    local text="$2, $4 fails on rank $3: $1"
+    bash "$faults" one "$2" "$3" "$4" >"$out"
+    [ "$(tail -n 1 "$out" | cut -d' ' -f4)" = "$1" ] && { [ -z "${5-}" ] || seen "gpuring: rank .*$5"; } && tap_ok "$text" && return
     tap_not_ok "$text"
-    echo "# $line"
+    tail -n 20 "$out" | tap_diag
 }
 
 sample_of() { # CONFIG N
@@ -52,18 +52,26 @@ if "$(dirname "$0")/../../hosts/hosts.sh" possible >/dev/null; then
     between_nodes=pml
     [ ! -e "$builddir/tests/mpi/faults/.libs/gpuring_net_ucx.so" ] || between_nodes='nodes pml'
 fi
+no_message='set-up: no memory, or Open MPI could not send a message'
+no_link='on h1, has lost a link to another node: rank 0 on h0'
 
-must_end error barriers 1 isend:1                  # boards are set up
-must_end error barriers 1 opal_progress_register:1 # for Ibarrier
-must_end error dissemination 1 irecv:1             # links
-must_end error groups all isend:1                  # boards in groups
-for config in $between_nodes; do
-    must_end error "barriers-$config" 1 isend:1
-done
+# boards for Barrier, and for Ibarrier; links; boards in groups
+must_end error barriers 1 isend:1 "has failed: barrier, sequence 1: $no_message"
+must_end error barriers 1 isend:6 "has failed: barrier, sequence 1: $no_message"
+must_end error dissemination 1 irecv:1 "has failed: barrier, sequence 1: $no_message"
+must_end error groups all isend:1 "has failed: allreduce, sequence 1: $no_message"
+if [[ $between_nodes = *nodes* ]]; then
+    must_end error barriers-nodes 1 send_completion:1 "$no_link" # a token is lost
+fi
 
 only_in_all
-must_end error barriers 1 malloc@mca_coll_gpuring_args_copy # in Barrier_init, before its set-up
-must_end right groups 1 malloc@reserve_scratch              # all fall back
+# Barrier_init; what lies between levels of boards: then all fall back; the start of a request whose data have gaps
+must_end error barriers 1 malloc@mca_coll_gpuring_args_copy 'has failed: barrier: Out of resource'
+must_end right groups 1 malloc@reserve_scratch
+must_end error groups 1 malloc@mca_coll_gpuring_scratch_get:3 'has failed: bcast, .*: out of memory'
+if [ -n "$between_nodes" ]; then
+    must_end error barriers-pml 1 isend@send_both "$no_link" # a token is lost
+fi
 sample_of barriers 4
 sample_of dissemination 4
 sample_of groups 6
