@@ -4,6 +4,7 @@
 
 #include "common/cli.h"
 
+#include <err.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ int crew_run(int ranks, int processes, size_t board_bytes,
     pid_t children[CREW_RANKS];
 
     if (NULL == crew.shared) {
-        fputs("gpuring_gpu: out of memory\n", stderr);
+        warnx("out of memory");
         return EXIT_USAGE;
     }
     crew.board = crew.shared + 1;
@@ -89,7 +90,7 @@ int crew_run(int ranks, int processes, size_t board_bytes,
             exit(work(&crew, ctx));
         }
         if (children[r] < 0) {
-            perror("gpuring_gpu: fork");
+            warn("fork");
             for (int i = 0; i < r; i++) {
                 kill(children[i], SIGKILL);
             }

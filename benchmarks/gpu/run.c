@@ -10,6 +10,7 @@
 #include "common/fit.h"
 #include "common/ideal.h"
 
+#include <err.h>
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -276,7 +277,7 @@ static int call(struct run *run, double *us)
 static void must_call(struct run *run, double *us)
 {
     if (0 != call(run, us)) {
-        fprintf(stderr, "gpuring_gpu: %s\n", run->error);
+        warnx("%s", run->error);
         _Exit(3);
     }
 }

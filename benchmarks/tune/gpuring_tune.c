@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * gpuring_tune: measures the constants of the cost model inside a node beforehand, with the
- * component's own measuring code, and writes them to a tuning file, which the component uses on
- * machines of the same kind in the place of its short measurement. No MPI.
+ * gpuring_tune: measures constants of the cost model beforehand, of processors with the component's
+ * own measuring code, of devices with its kernels, and writes them to a tuning file, which the
+ * component uses on machines of the same kind. No MPI.
  *
- *      gpuring_tune [-o FILE] [-t SECONDS] [-q]
+ *      gpuring_tune [-d host|cuda] [-o FILE] [-t SECONDS] [-q]
  *      gpuring_tune -c FILE
  *
  * Distances take turns, round by round, so that a disturbance hits them all; the median of the
- * rounds counts, each of which is the best of several.
+ * rounds counts, each of which is the best of several. What a file of this machine has of the other
+ * kind, processors or devices, stays in it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* processor sets */
@@ -21,6 +22,7 @@
 
 #include "common/cli.h"
 #include "common/clock.h"
+#include "devices.h"
 
 #include <err.h>
 #include <errno.h>
@@ -28,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,31 +41,36 @@ enum { MOST_ROUNDS = 2000, LEAST_ROUNDS = 3 };
 /* Seconds after which one round is given up. */
 #define ROUND_LIMIT 5.0
 
-struct options {
+struct tune_options {
     const char *out;   /* file; "-": standard output; NULL: the user's place */
     const char *check; /* file to be checked; NULL: measure */
     double seconds;
+    int device; /* 0: processors are measured; 1: devices */
     bool quiet;
 };
 
 static const char usage[] =
-    "usage: gpuring_tune [-o FILE] [-t SECONDS] [-q]\n"
+    "usage: gpuring_tune [-d host|cuda] [-o FILE] [-t SECONDS] [-q]\n"
     "       gpuring_tune -c FILE\n"
     "\n"
-    "Measures how fast processes of this node exchange data, and writes a tuning file for\n"
-    "coll_gpuring_tune_file. Let nothing else run.\n"
+    "Measures how fast processes of this node exchange data, or kernels on its devices, and\n"
+    "writes a tuning file for coll_gpuring_tune_file. Let nothing else run.\n"
     "\n"
+    "  -d WHAT         host: processors (default); cuda: two ranks on one device, and on two\n"
+    "                  devices where there are such. What the file has of the others stays there\n"
     "  -o FILE         where to; - is standard output ($HOME/.gpuring/KIND.tune, which gpuring\n"
     "                  finds by itself; KIND names the processors)\n"
     "  -t SECONDS      how long to measure (60)\n"
     "  -q              show no progress\n"
     "  -c FILE         measure nothing: say whether gpuring would use the file here\n";
 
-#define AT(field) .at = offsetof(struct options, field)
+#define AT(field) .at = offsetof(struct tune_options, field)
 
-static void parse(struct options *o, int argc, char **argv)
+static void parse(struct tune_options *o, int argc, char **argv)
 {
+    static const char *const kinds[] = {"host", "cuda", NULL};
     static const struct cli_option rows[] = {
+        {'d', NULL, CLI_WORD, AT(device), .words = kinds},
         {'o', NULL, CLI_TEXT, AT(out)},
         {'t', NULL, CLI_REAL, AT(seconds), .least = 0, .most = 86400},
         {'q', NULL, CLI_FLAG, AT(quiet)},
@@ -71,7 +79,7 @@ static void parse(struct options *o, int argc, char **argv)
     };
     const struct cli_table table = {rows, sizeof(rows) / sizeof(rows[0]), o};
 
-    *o = (struct options) {.seconds = 60};
+    *o = (struct tune_options) {.seconds = 60};
     cli_parse_or_exit(&table, argc, argv);
     if (optind < argc) {
         errx(EXIT_USAGE, "%s: not an option (-h)", argv[optind]);
@@ -107,13 +115,35 @@ static int check(const char *path)
     return EXIT_RIGHT;
 }
 
-/* ---- measuring ---- */
+/* ---- rounds ---- */
 
-struct distance {
-    int partner;               /* processor; -1: there is none so far away */
-    int n;                     /* rounds done */
-    struct gr_machine *rounds; /* [MOST_ROUNDS] */
+/* Shared with the processes of ranks on devices. */
+struct relation {
+    int n;      /* rounds done */
+    int wanted; /* it is measured */
+    struct gr_machine rounds[MOST_ROUNDS];
 };
+
+static struct relation *relations; /* [GR_RELATIONS] */
+
+/* How relations are measured. */
+struct walk {
+    const struct tune_options *o;
+    double seconds;
+    void (*round)(void *ctx, int relation); /* a round of one of them, or nothing: it is busy */
+    void *ctx;
+    struct crew *crew; /* whose processes end together; NULL: there is one */
+};
+
+static void *get_shared(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (MAP_FAILED == at) {
+        errx(EXIT_WRONG, "no memory");
+    }
+    return at;
+}
 
 static int compare_floats(const void *a, const void *b)
 {
@@ -123,7 +153,7 @@ static int compare_floats(const void *a, const void *b)
 }
 
 /* Value by value; all values of a struct gr_machine are floats. */
-static struct gr_machine median_of(const struct distance *d)
+static struct gr_machine median_of(const struct relation *d)
 {
     enum { VALUES = sizeof(struct gr_machine) / sizeof(float) };
     static float sorted[MOST_ROUNDS];
@@ -143,7 +173,7 @@ static struct gr_machine median_of(const struct distance *d)
     return m;
 }
 
-static void show(const struct options *o, int round, double share)
+static void show(const struct tune_options *o, int round, double share)
 {
     static int tenths = -1;
     bool terminal = isatty(STDERR_FILENO);
@@ -156,45 +186,161 @@ static void show(const struct options *o, int round, double share)
             terminal && share < 1 ? "" : "\n");
 }
 
-/* A round of one distance; ends the program where it cannot be measured. */
-static void measure_round(int cpu, struct distance *d)
+/* Fewest rounds of those that are measured. */
+static int fewest_rounds(void)
 {
-    struct gr_measure_args args = {.cpus = {cpu, d->partner},
-                                   .effort = GR_EFFORT_THOROUGH,
-                                   .limit = ROUND_LIMIT,
-                                   .sum = gr_reduce_find(GR_TYPE_F32, GR_OP_SUM)};
-    int rc = gr_machine_measure(&args, &d->rounds[d->n]);
+    int at, least = MOST_ROUNDS;
 
-    if (GR_ERR_NOT_SUPPORTED == rc || GR_ERR_NOMEM == rc) {
-        errx(EXIT_WRONG, "processors %d and %d: %s", cpu, d->partner,
-             GR_ERR_NOMEM == rc ? "no memory" : "threads must not be bound to them");
+    for (at = 0; at < GR_RELATIONS; at++) {
+        if (relations[at].wanted && relations[at].n < least) {
+            least = relations[at].n;
+        }
     }
-    d->n += 0 == rc; /* else the machine was busy */
+    return least;
 }
 
-static void measure_all(const struct options *o, int cpu, struct distance all[GR_CPU_DISTANCES])
+static void measure_all(const struct walk *w)
 {
     double start = clock_us(), share = 0;
-    int d, round = 0, least = 0;
+    int at, round = 0, least = 0;
 
     while (round < MOST_ROUNDS && (share < 1 || least < LEAST_ROUNDS)) {
         round++;
-        least = MOST_ROUNDS;
-        for (d = 0; d < GR_CPU_DISTANCES; d++) {
-            if (all[d].partner >= 0) {
-                measure_round(cpu, &all[d]);
-                least = all[d].n < least ? all[d].n : least;
+        for (at = 0; at < GR_RELATIONS; at++) {
+            if (relations[at].wanted) {
+                w->round(w->ctx, at);
             }
         }
-        share = o->seconds > 0 ? (clock_us() - start) * 1e-6 / o->seconds : 1;
+        share = w->seconds > 0 ? (clock_us() - start) * 1e-6 / w->seconds : 1;
+        share = NULL == w->crew ? share : crew_max(w->crew, share);
         share = share < 1 ? share : 1;
-        show(o, round, share);
+        least = fewest_rounds();
+        if (NULL == w->crew || 0 == w->crew->first) {
+            show(w->o, round, share);
+        }
         if (share >= 1 && round >= 10 * LEAST_ROUNDS) {
             break; /* it would never suffice */
         }
     }
     if (least < LEAST_ROUNDS) {
         errx(EXIT_WRONG, "the machine is too busy: %d of %d rounds were measured", least, round);
+    }
+}
+
+/* ---- processors ---- */
+
+struct processors {
+    int cpu;
+    int partners[GR_CPU_DISTANCES]; /* processors; -1: there is none so far away */
+};
+
+/* Ends the program where the distance cannot be measured. */
+static void measure_processors(void *ctx, int relation)
+{
+    const struct processors *p = ctx;
+    struct relation *d = &relations[relation];
+    struct gr_measure_args args = {.cpus = {p->cpu, p->partners[relation]},
+                                   .effort = GR_EFFORT_THOROUGH,
+                                   .limit = ROUND_LIMIT,
+                                   .sum = gr_reduce_find(GR_TYPE_F32, GR_OP_SUM)};
+    int rc = gr_machine_measure(&args, &d->rounds[d->n]);
+
+    if (GR_ERR_NOT_SUPPORTED == rc || GR_ERR_NOMEM == rc) {
+        errx(EXIT_WRONG, "processors %d and %d: %s", p->cpu, p->partners[relation],
+             GR_ERR_NOMEM == rc ? "no memory" : "threads must not be bound to them");
+    }
+    d->n += 0 == rc; /* else the machine was busy */
+}
+
+static void tune_processors(const struct tune_options *o)
+{
+    struct processors p = {.cpu = 0};
+    struct walk walk = {o, o->seconds, measure_processors, &p, NULL};
+    int d, found = 0;
+    cpu_set_t allowed;
+
+    if (0 != sched_getaffinity(0, sizeof(allowed), &allowed)) {
+        err(EXIT_WRONG, "the processors of this process");
+    }
+    while (p.cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t) p.cpu, &allowed)) {
+        p.cpu++;
+    }
+    gr_cpu_partners(GR_SYSFS_CPUS, p.cpu, &allowed, p.partners);
+    for (d = 0; d < GR_CPU_DISTANCES; d++) {
+        relations[d].wanted = p.partners[d] >= 0;
+        found += relations[d].wanted;
+        if (relations[d].wanted && !o->quiet) {
+            fprintf(stderr, "gpuring_tune: %s: processors %d and %d\n", gr_cpu_distance_name(d),
+                    p.cpu, p.partners[d]);
+        }
+    }
+    if (0 == found) {
+        errx(EXIT_WRONG, "this process may use one processor only: there is nothing to measure");
+    }
+    measure_all(&walk);
+}
+
+/* ---- devices ---- */
+
+struct devices {
+    const struct tune_options *o;
+    struct tune_devices measured;
+    char *model; /* [GR_DEVICE_MODEL], shared: of the devices; "": not known yet */
+};
+
+static void measure_devices(void *ctx, int relation)
+{
+    struct devices *d = ctx;
+    struct relation *r = &relations[relation];
+    struct gr_machine m;
+
+    tune_devices_round(&d->measured, &m);
+    if (0 == d->measured.world.crew->first) {
+        r->rounds[r->n++] = m;
+    }
+}
+
+/* A process of the crew. */
+static int work(struct crew *crew, void *ctx)
+{
+    struct devices *d = ctx;
+    struct walk walk = {d->o, d->o->seconds / 2, measure_devices, d, crew};
+    int beside, relation, rc = tune_devices_open(&d->measured, crew, &beside);
+
+    if (0 == rc && beside) {
+        relation = gr_relation_of_path(d->measured.path);
+        if (0 == crew->first) {
+            memcpy(d->model, d->measured.model, GR_DEVICE_MODEL);
+            relations[relation].wanted = 1;
+            if (!d->o->quiet) {
+                fprintf(stderr, "gpuring_tune: %s: %s\n", gr_relation_name(relation), d->model);
+            }
+        }
+        crew_meet(crew);
+        measure_all(&walk);
+        crew_meet(crew);
+        relations[relation].wanted = 0;
+    } else if (0 != rc && '\0' != d->measured.error[0]) {
+        warnx("%s", d->measured.error);
+    }
+    tune_devices_close(&d->measured);
+    return 0 == rc ? EXIT_RIGHT : EXIT_WRONG;
+}
+
+/* First two devices by two processes, which are forked before this one uses the driver. */
+static void tune_devices(const struct tune_options *o, char *model)
+{
+    static struct devices d;
+    int processes;
+
+    d.o = o;
+    d.model = model;
+    for (processes = 1; processes >= 0; processes--) {
+        int rc = crew_run(2, processes, world_board_bytes(2, GR_GPU_CHANNELS), work, &d);
+
+        if (EXIT_RIGHT != rc) {
+            exit(EXIT_WRONG); /* it has said why */
+        }
     }
 }
 
@@ -255,50 +401,49 @@ static void write_file(const char *path, const struct gr_tune_file *file)
     }
 }
 
-/* ---- the program ---- */
-
-/*
- * The first processor that this process may use; all: set to a partner at each distance from it.
- * Ends the program where there is none.
- */
-static int find_processors(const struct options *o, struct distance all[GR_CPU_DISTANCES])
+/* What was measured. What no computer can have is left out: the machine was busy. */
+static void take_medians(struct gr_tune_file *file)
 {
-    int partners[GR_CPU_DISTANCES], d, found = 0, cpu = 0;
-    cpu_set_t allowed;
+    int at;
 
-    if (0 != sched_getaffinity(0, sizeof(allowed), &allowed)) {
-        err(EXIT_WRONG, "the processors of this process");
-    }
-    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t) cpu, &allowed)) {
-        cpu++;
-    }
-    gr_cpu_partners(GR_SYSFS_CPUS, cpu, &allowed, partners);
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
-        all[d].partner = partners[d];
-        all[d].rounds = calloc(MOST_ROUNDS, sizeof(struct gr_machine));
-        if (NULL == all[d].rounds) {
-            errx(EXIT_WRONG, "no memory");
-        }
-        found += partners[d] >= 0;
-        if (partners[d] >= 0 && !o->quiet) {
-            fprintf(stderr, "gpuring_tune: %s: processors %d and %d\n", gr_cpu_distance_name(d),
-                    cpu, partners[d]);
+    for (at = 0; at < GR_RELATIONS; at++) {
+        if (relations[at].n > 0) {
+            struct gr_machine m = median_of(&relations[at]);
+
+            gr_machine_forget_bad(&m);
+            gr_constants_take(&file->constants, at, &m, GR_FROM_FILE);
         }
     }
-    if (0 == found) {
-        errx(EXIT_WRONG, "this process may use one processor only: there is nothing to measure");
+}
+
+/* Keep what a file of this machine has of devices, or else of processors, if there is such a file. */
+static void take_kept(struct gr_tune_file *file, const char *path, int devices)
+{
+    struct gr_tune_file kept;
+    char why[512];
+    int at;
+
+    if (0 == strcmp(path, "-") || !is_replaceable(path) ||
+        0 != gr_tune_file_read(path, &file->kind, &kept, why, sizeof(why))) {
+        return;
     }
-    return cpu;
+    for (at = 0; at < GR_RELATIONS; at++) {
+        if (devices == (at >= GR_CPU_DISTANCES)) {
+            gr_constants_take(&file->constants, at, &kept.constants.at[at], GR_FROM_FILE);
+        }
+    }
+    if (devices) {
+        memcpy(file->constants.device, kept.constants.device, sizeof(kept.constants.device));
+    }
 }
 
 int main(int argc, char **argv)
 {
-    static struct distance all[GR_CPU_DISTANCES];
     struct gr_tune_file file = {.version = GR_VERSION};
     time_t today = time(NULL);
+    const char *out;
     char path[4096];
-    struct options o;
-    int d;
+    struct tune_options o;
 
     parse(&o, argc, argv);
     if (NULL != o.check) {
@@ -306,18 +451,21 @@ int main(int argc, char **argv)
     }
     gr_machine_kind_find("", &file.kind);
     strftime(file.date, sizeof(file.date), "%Y-%m-%d", gmtime(&today));
-    measure_all(&o, find_processors(&o, all), all);
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
-        if (all[d].partner >= 0) {
-            struct gr_machine m = median_of(&all[d]);
+    relations = get_shared(GR_RELATIONS * sizeof(relations[0]));
+    if (o.device) {
+        char *model = get_shared(GR_DEVICE_MODEL);
 
-            gr_constants_take(&file.constants, d, &m, GR_FROM_FILE);
-        }
-        free(all[d].rounds);
+        tune_devices(&o, model);
+        memcpy(file.constants.device, model, GR_DEVICE_MODEL);
+    } else {
+        tune_processors(&o);
     }
-    write_file(NULL == o.out ? default_path(&file.kind, path, sizeof(path)) : o.out, &file);
-    if (!o.quiet && (NULL == o.out || 0 != strcmp(o.out, "-"))) {
-        fprintf(stderr, "gpuring_tune: wrote %s\n", NULL == o.out ? path : o.out);
+    take_medians(&file);
+    out = NULL == o.out ? default_path(&file.kind, path, sizeof(path)) : o.out;
+    take_kept(&file, out, !o.device);
+    write_file(out, &file);
+    if (!o.quiet && 0 != strcmp(out, "-")) {
+        fprintf(stderr, "gpuring_tune: wrote %s\n", out);
     }
     return EXIT_RIGHT;
 }

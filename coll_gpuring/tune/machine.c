@@ -101,6 +101,18 @@ int gr_machine_good(const struct gr_machine *m)
     return good;
 }
 
+void gr_machine_forget_bad(struct gr_machine *m)
+{
+    int row;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        if (!is_possible(row, values_of(m, row))) {
+            memset(gr_machine_values(m, row), 0,
+                   (size_t) gr_machine_rows[row].values * sizeof(float));
+        }
+    }
+}
+
 int gr_machine_equal(const struct gr_machine *a, const struct gr_machine *b)
 {
     int row, k, equal = 1;

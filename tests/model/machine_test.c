@@ -144,8 +144,8 @@ static void impossible_times_are_not_good(void **state)
 
     (void) state;
     for (at = 0; at < sizeof(struct gr_machine) / sizeof(float); at++) {
-        struct gr_machine m = machine_of(0.2, 10000, 10000, 1);
-        int row, first = 0;
+        struct gr_machine m = machine_of(0.2, 10000, 10000, 1), left;
+        int row, known, first = 0;
 
         for (row = 0; row < GR_MACHINE_ROWS; row++) {
             first = first || gr_machine_rows[row].offset == at * sizeof(float);
@@ -155,6 +155,13 @@ static void impossible_times_are_not_good(void **state)
         for (k = 0; k < COUNT_OF(bad); k++) {
             memcpy((char *) &m + at * sizeof(float), &bad[k], sizeof(float));
             assert_false(gr_machine_good(&m));
+            left = m;
+            gr_machine_forget_bad(&left);
+            assert_true(gr_machine_good(&left));
+            for (row = 0, known = 0; row < GR_MACHINE_ROWS; row++) {
+                known += gr_machine_knows(&left, row);
+            }
+            assert_int_equal(known, GR_MACHINE_ROWS - 1);
         }
     }
 }

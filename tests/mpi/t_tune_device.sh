@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The cost model's constants of devices on the fake CUDA driver: built in, by parameters, by a tuning file; and a file of
-# another device. Two ranks, on one device but where a row has two. TUNE, BENCH: the programs (default: those on the PATH).
+# The cost model's constants of devices on the fake CUDA driver: built in, by parameters, by a tuning file; a file of
+# another device; and gpuring_tune -d cuda, whose numbers mean nothing there. Two ranks, on one device but where a row has two. TUNE, BENCH: the programs (default: those on the PATH).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/device_lib.sh"
 TUNE=${TUNE:-gpuring_tune}
@@ -34,9 +34,35 @@ job --mca coll_gpuring_cost_device_ll_step never
 tap_check "a bad one: one line" said 'coll_gpuring_cost_device_ll_step = "never" is not possible; allowed: 1 number in us'
 tap_check "a bad one: built-in constants" constants "built in" ll
 
+# tune OPTIONS...: gpuring_tune on devices that hold few blocks
+tune() { FAKECUDA_SMS=2 "$TUNE" -q -t 0 -d cuda "$@" >"$work/out" 2>"$work/err"; }
+# measured PATH FILE: most of its five constants; what a busy machine made impossible is left out
+measured() { [ "$(grep -cE "^$1\.device_[a-z0-9_]+ = [0-9.e+-]+$" "$2")" -ge 3 ]; }
+made=$work/made
+tune -o "$made" && grep -qx 'device = fakecuda' "$made" && measured one_device "$made" && ! grep -q '^pcie' "$made"
+tap_result $? "gpuring_tune measures one device" "$work/err" "$made"
+FAKECUDA_DEVICES=2 tune -o - && measured one_device "$work/out" && measured pcie "$work/out"
+tap_result $? "and two of them" "$work/err" "$work/out"
+FAKECUDA_DEVICES=2 FAKECUDA_PEER=none tune -o - && measured host_memory "$work/out"
+tap_result $? "and two that do not reach each other" "$work/err" "$work/out"
+job --mca coll_gpuring_tune_file "$made"
+tap_check "what it measured is used" said "constants between devices: one device: file $made: device_"
+status=0
+LD_LIBRARY_PATH=$without tune -o "$work/none" || status=$?
+[ $status -eq 1 ] && [ ! -e "$work/none" ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -q 'needs a CUDA driver' "$work/err"
+tap_result $? "without a driver it says so" "$work/err"
+
 if [ "$(nproc)" -lt 2 ]; then # gpuring_tune has no pair of processors to measure
     tap_done
 fi
+grep '^one_device' "$made" >"$work/devices"
+"$TUNE" -q -t 0 -o "$made" 2>"$work/err" && grep -q '^[a-z]*\.exchange' "$made" && grep -qx 'device = fakecuda' "$made" &&
+    cmp -s "$work/devices" <(grep '^one_device' "$made")
+tap_result $? "processors are measured, devices stay in the file" "$work/err" "$made"
+grep '^[a-z]*\.[es]' "$made" >"$work/processors"
+tune -o "$made" && cmp -s "$work/processors" <(grep '^[a-z]*\.[es]' "$made") && measured one_device "$made"
+tap_result $? "and the reverse" "$work/err" "$made"
+
 file=$work/file
 "$TUNE" -q -t 0 -o "$file" 2>"$work/err"
 tap_result $? "a file" "$work/err"
