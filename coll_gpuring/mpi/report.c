@@ -9,11 +9,12 @@
 #include "engine/lock.h"
 #include "engine/params.h"
 #include "engine/process.h"
-#include "mpi/constants.h"
 #include "engine/runtime.h"
+#include "mpi/constants.h"
 #include "mpi/params.h"
 #include "mpi/runtime.h"
 
+#include "base/c_locale.h"
 #include "sched/sched.h"
 #include "timing/timer.h"
 #include "timing/timer_text.h"
@@ -280,25 +281,12 @@ static const char *report_network(FILE *f, bool json, const char *comma)
     return ",";
 }
 
-/* From rank 0's view, without a message: a job that ends must not wait. */
-void mca_coll_gpuring_stats_report(void)
+static void print_report(FILE *f, bool json)
 {
-    const char *report = gr_settings.report;
-    FILE *f = stdout;
-    bool json;
+    struct gr_c_locale locale = gr_c_locale_enter();
     int device;
 
-    if (!mca_coll_gpuring_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
-        return; /* none, too, where there was no memory for its name */
-    }
-    json = 0 == strncmp(report, "json:", 5);
     if (json) {
-        f = fopen(report + 5, "w");
-        if (NULL == f) {
-            opal_output(0, "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m",
-                        report + 5);
-            return;
-        }
         fprintf(f, "[");
     } else {
         fprintf(f, "# gpuring: what rank 0's collectives achieved\n");
@@ -317,8 +305,37 @@ void mca_coll_gpuring_stats_report(void)
     report_timing(f, json, report_network(f, json, report_rows(f, json)));
     if (json) {
         fprintf(f, "\n]\n");
-        fclose(f);
-    } else {
-        fflush(f);
+    }
+    gr_c_locale_leave(locale);
+}
+
+/* Returns false, and errno says why, where it cannot be written. */
+static bool write_report(const char *file)
+{
+    FILE *f = fopen(file, "w");
+    bool good;
+
+    if (NULL == f) {
+        return false;
+    }
+    print_report(f, true);
+    good = 0 == ferror(f);
+    return 0 == fclose(f) && good;
+}
+
+/* From rank 0's view, without a message: a job that ends must not wait. */
+void mca_coll_gpuring_stats_report(void)
+{
+    const char *report = gr_settings.report;
+
+    if (!mca_coll_gpuring_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
+        return; /* none, too, where there was no memory for its name */
+    }
+    if (0 != strncmp(report, "json:", 5)) {
+        print_report(stdout, false);
+        fflush(stdout);
+    } else if (!write_report(report + 5)) {
+        opal_output(0, "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m",
+                    report + 5);
     }
 }

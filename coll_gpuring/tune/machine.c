@@ -5,6 +5,7 @@
 #include "tune/copy_methods.h"
 #include "tune/terms.h"
 
+#include "base/c_locale.h"
 #include "base/interpolate.h"
 
 #include <math.h>
@@ -125,10 +126,10 @@ int gr_machine_equal(const struct gr_machine *a, const struct gr_machine *b)
     return equal;
 }
 
-int gr_machine_parse(struct gr_machine *m, int row, const char *text)
+/* Read a row's values, as times. Returns 0 or -1. */
+static int read_values(float us[GR_MACHINE_SIZES], int row, const char *text)
 {
     const struct gr_machine_row *r = &gr_machine_rows[row];
-    float us[GR_MACHINE_SIZES];
     char *end;
     double value;
     int k;
@@ -141,16 +142,26 @@ int gr_machine_parse(struct gr_machine *m, int row, const char *text)
         }
         us[k] = (float) (r->is_rate ? (double) gr_machine_bytes[k] / value * 1e-3 : value);
     }
-    if ('\0' != text[strspn(text, " \t\r\n")] || !is_possible(row, us)) {
-        return -1;
+    return '\0' == text[strspn(text, " \t\r\n")] && is_possible(row, us) ? 0 : -1;
+}
+
+int gr_machine_parse(struct gr_machine *m, int row, const char *text)
+{
+    struct gr_c_locale locale = gr_c_locale_enter();
+    float us[GR_MACHINE_SIZES];
+    int rc = read_values(us, row, text);
+
+    gr_c_locale_leave(locale);
+    if (0 == rc) {
+        memcpy(gr_machine_values(m, row), us, (size_t) gr_machine_rows[row].values * sizeof(us[0]));
     }
-    memcpy(gr_machine_values(m, row), us, (size_t) r->values * sizeof(us[0]));
-    return 0;
+    return rc;
 }
 
 const char *gr_machine_print(const struct gr_machine *m, int row, char *buf, size_t size)
 {
     const struct gr_machine_row *r = &gr_machine_rows[row];
+    struct gr_c_locale locale = gr_c_locale_enter();
     const float *us = values_of(m, row);
     size_t used = 0;
     int k;
@@ -161,6 +172,7 @@ const char *gr_machine_print(const struct gr_machine *m, int row, char *buf, siz
 
         used += (size_t) snprintf(buf + used, size - used, "%s%.4g", k > 0 ? " " : "", value);
     }
+    gr_c_locale_leave(locale);
     return buf;
 }
 

@@ -3,6 +3,7 @@
  * One of each: the eight collectives and what gpuring leaves to others, then what gpuring counted
  * on rank 0, as "count NAME NUMBER" lines; "pvars: none" when there are no such counters.
  */
+#include <locale.h>
 #include <mpi.h>
 #include <stdio.h>
 
@@ -28,6 +29,7 @@ int main(int argc, char **argv)
 {
     bool ok = true;
 
+    setlocale(LC_ALL, ""); /* as many programs do */
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     for (int c = 0; c < NUM_COLLS; c++) {
         ok = quick_call(MPI_COMM_WORLD, (enum coll) c, 100, 1) && ok;

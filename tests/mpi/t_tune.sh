@@ -96,6 +96,17 @@ ok "the report says where constants come from" grep -q '"constants": "file"' "$w
 job --mca coll_gpuring_tune_file "$work/given" --mca coll_gpuring_report summary
 tap_check "and its summary which" seen "^# constants inside a node: file $work/given: exchange 0.625 us"
 
+job --mca coll_gpuring_report json:/dev/full
+tap_check "a report for which there is no space: one line" says 'cannot write the report to "/dev/full"'
+if localedef -i de_DE -f UTF-8 "$work/de_DE.UTF-8" >"$work/why" 2>&1; then
+    job -x LOCPATH="$work" -x LC_ALL=de_DE.UTF-8 --mca coll_gpuring_tune_file "$work/given" \
+        --mca coll_gpuring_cost_single_copy_call 1.25 --mca coll_gpuring_report json:"$work/report.json"
+    tap_check "a program with a decimal comma" constants "parameters: single_copy_call 1.25 us; file $work/given: exchange 0.625 us"
+    ok "its report has points" python3 -m json.tool "$work/report.json"
+else
+    tap_skip "a program with a decimal comma" "no locale can be made here"
+fi
+
 bad() { # TEXT WORDS: one line says so, and constants are built in
     tap_check "$1: one line" says "the tuning file \"$work/given\" is not used: $2"
     tap_check "$1: built-in constants" constants "built in"
