@@ -4,8 +4,9 @@
 #     benchmarks/peers.sh [mpich] [impi] [ompi6] [DIR]      all; DIR: where they are kept (default ~/.cache/gpuring/peers)
 #     mapfile -t peers < <(benchmarks/peers.sh); benchmarks/compare "${peers[@]}"
 # mpich and impi (Intel MPI) come from PyPI, in virtual environments. ompi6 is Open MPI 6 of Debian's sid, with its
-# collectives for shared memory (xhc, acoll), in a folder made by debootstrap; it needs root and 1 GB. All with two ranks,
-# bound to a core each.
+# collectives for shared memory (xhc, acoll), in a folder made by debootstrap; it needs root and 1 GB. /proc, /sys and
+# /dev/shm stay mounted there: before you remove DIR/sid, umount DIR/sid/proc DIR/sid/sys DIR/sid/dev/shm. All with two
+# ranks, bound to a core each.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 dir='' wanted=()
@@ -53,7 +54,7 @@ ompi6() {
     if [ ! -e "$root/done" ]; then
         say "making $root"
         command -v debootstrap >/dev/null || apt-get install -qq -y --no-install-recommends debootstrap >/dev/null
-        rm -rf "$root"
+        rm -rf --one-file-system "$root"
         debootstrap --variant=minbase sid "$root" "$(mirror)" >"$dir/sid.log" 2>&1
         cp /etc/apt/apt.conf.d/*proxy* "$root/etc/apt/apt.conf.d/" 2>/dev/null || true
         chroot "$root" apt-get install -y --no-install-recommends gcc libc6-dev openmpi-bin libopenmpi-dev \

@@ -52,8 +52,8 @@ def find_build(builddir):
     ompi_info = shutil.which("ompi_info", path=path)
     said = subprocess.run([ompi_info, "--version"], stdout=subprocess.PIPE, universal_newlines=True).stdout
     return Build(mpirun=shutil.which("mpirun", path=path), ompi_info=ompi_info,
-                 bench=os.path.join(builddir, "gpuring_bench"), sched=os.path.join(builddir, "gpuring_sched"), floor=os.path.join(builddir, "gpuring_floor"),
-                 version=said.split("\n")[0].strip(), env=env, cores=cores(), model=model())
+                 bench=os.path.join(builddir, "gpuring_bench"), sched=os.path.join(builddir, "gpuring_sched"),
+                 floor=os.path.join(builddir, "gpuring_floor"), version=said.split("\n")[0].strip(), env=env, cores=cores(), model=model())
 
 
 def end(process):

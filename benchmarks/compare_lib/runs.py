@@ -132,8 +132,9 @@ def run_floor(opts, build):
 # ---- all rounds ----
 
 class Progress:
-    def __init__(self, rounds, per_round):
-        self.rounds, self.per_round, self.start, self.tty = rounds, per_round, time.time(), sys.stderr.isatty()
+    def __init__(self, name, rounds, per_round):
+        self.name, self.rounds, self.per_round = name, rounds, per_round
+        self.start, self.tty = time.time(), sys.stderr.isatty()
 
     def step(self, number, done, name):
         if self.tty:
@@ -143,7 +144,7 @@ class Progress:
     def round_done(self, number):
         took = time.time() - self.start
         left = took / number * (self.rounds - number)
-        print(("\r\033[K" if self.tty else "") + f"compare: round {number} of {self.rounds} done in all {took:.0f} s" +
+        print(("\r\033[K" if self.tty else "") + f"{self.name}: round {number} of {self.rounds} done in all {took:.0f} s" +
               (f", about {left:.0f} s to go" if left else ""), file=sys.stderr, flush=True)
 
 
@@ -154,7 +155,7 @@ def run_rounds(opts, build, programs, configs, data, writer, say):
     jobs = [(config, run) for config in configs for run in runs] + [(gpuring, run) for run in own_runs]
     jobs += [] if opts.choices else [(None, "a")]
     order = random.Random(opts.seed)
-    progress = Progress(opts.rounds, len(jobs))
+    progress = Progress("regret" if opts.choices else "compare", opts.rounds, len(jobs))
     given_up, said = set(), set()
     for number in range(1, opts.rounds + 1):
         records, notes = [], []

@@ -14,9 +14,9 @@
  *      bcast           up from the root by the groups that hold it, then down in all others
  *      alltoall        in the rows of a grid, all that is for each column; then in its columns
  *
- * So a rank takes a message, or what one other rank has put together, from at most GR_GROUP_MOST
- * boards at each level. Every member of a group takes part in the same calls of its mailbox, some
- * with an empty message. One that few ranks share has a sequence of one.
+ * So a rank reads at most GR_GROUP_MOST boards at each level. All members of a group make the same
+ * calls of its mailbox, some of them with an empty message. Among up to GR_GROUP_MOST ranks there
+ * is one group, and the sequence is that one call.
  */
 #ifndef GR_EXEC_GROUPED_H
 #define GR_EXEC_GROUPED_H
@@ -34,12 +34,12 @@ struct gr_grouped {
     unsigned char *scratch;     /* of the team. Borrowed */
     unsigned char *acc;         /* where results come together: whole.out or scratch */
     int p, rank;                /* of the team */
-    int levels;                 /* of all groups */
-    int mine;                   /* that this rank is in */
-    int nsteps;
-    int step; /* from 0 */
-    int at;   /* number of its mailbox */
-    /* blocks of the members of a group, for the step's call */
+    int levels;                 /* levels that the team's groups have */
+    int mine;   /* levels, or dimensions of the grid, that have a group of this rank */
+    int nsteps; /* calls of mailboxes in the sequence */
+    int step;   /* number of the present one, from 0 */
+    int at;     /* its mailbox is boards[at] */
+    /* blocks of the members of a group, for the present call */
     size_t counts[GR_GROUP_MOST], displs[GR_GROUP_MOST];
 };
 

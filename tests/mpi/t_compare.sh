@@ -298,7 +298,7 @@ runs_osu() {
 forces_choices() {
     compare=$srcdir/benchmarks/regret fake 0 --quick -m 8:8 bcast && calls 'algorithm tree --mca coll_gpuring_measure 0 ' 2 &&
         calls 'algorithm chain --mca coll_gpuring_single_copy 0 ' 2 && calls 'algorithm ring' 0 &&
-        calls 'algorithm mailbox' 3 && calls 'algorithm' 13 &&
+        calls 'algorithm mailbox' 3 && calls 'algorithm' 13 && one err '^regret: round 2 of 2 done' &&
         one out '^regret: median 1.50, 95% of cells at most 1.50, worst 1.50, in bcast 8$' &&
         one out '^ *8 .* tree+s' && compare=$srcdir/benchmarks/regret run 2 --osu="$work/osu" bcast &&
         one err '^regret: unrecognized arguments: --osu='
