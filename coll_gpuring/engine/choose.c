@@ -428,10 +428,11 @@ static int choose(struct gr_comm *comm, struct gr_op *op)
  */
 static int reason_to_leave(const struct gr_comm *comm, const struct gr_op *op)
 {
-    bool may_leave = !comm->gpu || op->persistent || (gr_op_has_agreement(op) && !op->nonblocking);
+    bool is_possible =
+        !comm->gpu || op->persistent || (gr_op_has_agreement(op) && !op->nonblocking);
     size_t most = (size_t) comm->params.value[GR_PARAM_PACK_MIB] << 20;
 
-    if (!may_leave || op->agreed.devices) {
+    if (!is_possible || op->agreed.devices) {
         return -1;
     }
     if (0 == comm->params.value[GR_PARAM_HOST]) {

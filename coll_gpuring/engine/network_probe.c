@@ -16,6 +16,7 @@
 #include "engine/log.h"
 #include "engine/network_exchange.h"
 #include "engine/op_queue.h"
+#include "engine/params.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
 #include "engine/setup_messages.h"
@@ -202,16 +203,37 @@ struct gr_network_probe *mca_coll_gpuring_network_new(struct gr_op_queue *queue,
     return probe;
 }
 
+const char *mca_coll_gpuring_network_text(const struct gr_comm *comm,
+                                          const struct gr_network *measured, char *text,
+                                          size_t size)
+{
+    long long latency = comm->params.value[GR_PARAM_NODES_LATENCY],
+              mbit = comm->params.value[GR_PARAM_NODES_MBIT];
+    bool none = 0 == latency && 0 == mbit, all = 0 != latency && 0 != mbit;
+    char us[32] = "", rate[32] = "", rest[200];
+
+    (void) gr_network_text(measured, gr_comm_network_use(comm), rest, sizeof(rest));
+    if (0 != latency) {
+        snprintf(us, sizeof(us), " latency %lld us", latency);
+    }
+    if (0 != mbit) {
+        snprintf(rate, sizeof(rate), "%s %lld Mbit/s", 0 != latency ? "," : "", mbit);
+    }
+    snprintf(text, size, "%s%s%s%s%s", none ? "" : "by parameters:", us, rate,
+             none || all ? "" : "; else ", all ? "" : rest);
+    return text;
+}
+
 /* Rank 0 says what the communicator's calls go by. */
 static void log_network(const struct gr_network_probe *probe)
 {
     const struct gr_comm *comm = comm_of(probe);
-    char text[200];
+    char text[300];
 
     if (mca_coll_gpuring_should_log(comm->rank, 1)) {
         mca_coll_gpuring_print(
             "gpuring: %s, the cost model's constants between nodes: %s", gr_comm_name(comm),
-            gr_network_text(&probe->news.network, gr_comm_network_use(comm), text, sizeof(text)));
+            mca_coll_gpuring_network_text(comm, &probe->news.network, text, sizeof(text)));
     }
 }
 

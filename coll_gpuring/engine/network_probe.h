@@ -66,4 +66,12 @@ void mca_coll_gpuring_network_end(struct gr_network_probe *probe);
 /* Describe what the probe waits for. */
 void mca_coll_gpuring_network_explain(void *probe, char *text, size_t size);
 
+/*
+ * By which constants the calls of a communicator of several nodes choose, and where these come
+ * from, for messages: parameters, and `measured` for what they do not say. Returns text.
+ */
+const char *mca_coll_gpuring_network_text(const struct gr_comm *comm,
+                                          const struct gr_network *measured, char *text,
+                                          size_t size);
+
 #endif

@@ -7,6 +7,7 @@
 #include "mpi/call.h"
 #include "engine/comm_queues.h"
 #include "engine/failure_messages.h"
+#include "engine/network_probe.h"
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
 #include "mpi/comm_torus.h"
@@ -37,7 +38,7 @@ static int make_blocking(mca_coll_gpuring_module_t *module)
 static void tell_constants(const mca_coll_gpuring_module_t *module)
 {
     static bool told;
-    char text[200];
+    char text[300];
 
     if (!told && 0 > module->refused && NULL == module->comm.remote) {
         told = true;
@@ -45,10 +46,11 @@ static void tell_constants(const mca_coll_gpuring_module_t *module)
                     mca_coll_gpuring_constants_text(false));
     }
     if (0 > module->refused && NULL != module->comm.remote && !module->comm.measures_network) {
-        opal_output(0, "gpuring: %s, the cost model's constants between nodes: by parameters; %s",
+        opal_output(0, "gpuring: %s, the cost model's constants between nodes: %s",
                     gr_ompi_name(module->comm.mpi),
-                    gr_network_text(&module->comm.network[GR_ORDER_BLOCKING].network,
-                                    gr_comm_network_use(&module->comm), text, sizeof(text)));
+                    mca_coll_gpuring_network_text(&module->comm,
+                                                  &module->comm.network[GR_ORDER_BLOCKING].network,
+                                                  text, sizeof(text)));
     }
 }
 
