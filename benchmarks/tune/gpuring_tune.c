@@ -262,9 +262,7 @@ static void tune_processors(const struct tune_options *o)
     if (0 != sched_getaffinity(0, sizeof(allowed), &allowed)) {
         err(EXIT_WRONG, "the processors of this process");
     }
-    while (p.cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t) p.cpu, &allowed)) {
-        p.cpu++;
-    }
+    p.cpu = gr_cpu_lowest(&allowed);
     gr_cpu_partners(GR_SYSFS_CPUS, p.cpu, &allowed, p.partners);
     for (d = 0; d < GR_CPU_DISTANCES; d++) {
         relations[d].wanted = p.partners[d] >= 0;

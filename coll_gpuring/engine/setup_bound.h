@@ -7,7 +7,8 @@
  *      justified       the links' memory is at most GR_JUSTIFIED times the bytes of the call
  *      within bound    the memory is at most the bound; of an algorithm whose links depend on the
  *                      root: for the first roots, as many as half of the bound has room for
- *      free            some call has asked for these links before
+ *      free            some call has asked for these links before; not for a reduction, and not
+ *                      where calls may be chosen in another order on each rank
  */
 #ifndef GR_ENGINE_SETUP_BOUND_H
 #define GR_ENGINE_SETUP_BOUND_H

@@ -2,8 +2,8 @@
 /*
  * Mailboxes: small messages without schedule and stepper.
  *
- * Every rank has a board in its own shared memory (a slab, pool.h) that all others read. A call is
- * one epoch:
+ * Every rank of a mailbox has a board in its own shared memory (a slab, pool.h), which all others of
+ * the mailbox read. A call is one epoch:
  *
  *      rank w's board     for each reader   set 0          set 1            set nsets-1
  *                         [left|consumed]   [epoch|data]   [epoch|data] ... [epoch|data]

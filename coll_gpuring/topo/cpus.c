@@ -21,16 +21,12 @@ const char *gr_cpu_distance_name(int distance)
     return names[distance];
 }
 
-/* A list as "0-3,8" of a file below a processor's folder; empty: there is none. */
-static void read_list(const char *folder, int cpu, const char *file, cpu_set_t *set)
+void gr_cpu_list_read(const char *path, cpu_set_t *set)
 {
-    char path[4096];
     int first, last, n;
-    FILE *f;
+    FILE *f = fopen(path, "r");
 
     CPU_ZERO(set);
-    snprintf(path, sizeof(path), "%s/cpu%d/%s", folder, cpu, file);
-    f = fopen(path, "r");
     if (NULL == f) {
         return;
     }
@@ -42,6 +38,25 @@ static void read_list(const char *folder, int cpu, const char *file, cpu_set_t *
         }
     } while (n >= 1 && ',' == fgetc(f));
     fclose(f);
+}
+
+int gr_cpu_lowest(const cpu_set_t *set)
+{
+    int cpu = 0;
+
+    while (cpu < CPU_SETSIZE && !CPU_ISSET((size_t) cpu, set)) {
+        cpu++;
+    }
+    return cpu < CPU_SETSIZE ? cpu : -1;
+}
+
+/* The list of a file below a processor's folder; empty: there is none. */
+static void read_list(const char *folder, int cpu, const char *file, cpu_set_t *set)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/cpu%d/%s", folder, cpu, file);
+    gr_cpu_list_read(path, set);
     if (!CPU_ISSET((size_t) cpu, set)) {
         CPU_ZERO(set); /* not a list of this processor */
     }
@@ -104,21 +119,11 @@ void gr_cpu_sets_find(const char *folder, int cpu, struct gr_cpu_sets *sets)
     }
 }
 
-static int lowest_of(const cpu_set_t *set)
-{
-    int cpu = 0;
-
-    while (cpu < CPU_SETSIZE && !CPU_ISSET((size_t) cpu, set)) {
-        cpu++;
-    }
-    return cpu < CPU_SETSIZE ? cpu : -1;
-}
-
 struct gr_cpu_place gr_cpu_place_find(const char *folder, const cpu_set_t *bound)
 {
     struct gr_cpu_place place = {{-1, -1, -1}};
     struct gr_cpu_sets sets;
-    int k, cpu = lowest_of(bound);
+    int k, cpu = gr_cpu_lowest(bound);
 
     if (cpu < 0) {
         return place;
@@ -126,7 +131,7 @@ struct gr_cpu_place gr_cpu_place_find(const char *folder, const cpu_set_t *bound
     gr_cpu_sets_find(folder, cpu, &sets);
     for (k = 0; k < GR_CPU_SYSTEM; k++) {
         if (is_subset(bound, &sets.level[k])) {
-            place.lowest[k] = lowest_of(&sets.level[k]);
+            place.lowest[k] = gr_cpu_lowest(&sets.level[k]);
         }
     }
     return place;

@@ -6,7 +6,7 @@
 #ifndef GR_TOPO_CPUS_H
 #define GR_TOPO_CPUS_H
 
-#include <sched.h> /* of whoever defines _GNU_SOURCE */
+#include <sched.h> /* cpu_set_t, where the includer has defined _GNU_SOURCE */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +24,15 @@ const char *gr_cpu_distance_name(int distance);
 
 /* Attributes of processors in sysfs. */
 #define GR_SYSFS_CPUS "/sys/devices/system/cpu"
+
+/*
+ * The processors of a list like "0-3,8", which is all of a file, below CPU_SETSIZE; empty: there is
+ * no such file.
+ */
+void gr_cpu_list_read(const char *path, cpu_set_t *set);
+
+/* The lowest processor of a set; -1: it is empty. */
+int gr_cpu_lowest(const cpu_set_t *set);
 
 /* Which processors share something with one; each set contains it, or is empty: not known. */
 struct gr_cpu_sets {

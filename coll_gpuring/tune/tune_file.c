@@ -82,22 +82,14 @@ static void find_processor(const char *root, char *model, size_t size)
 /* How many processors share what with the first one, and its caches' sizes. */
 static void find_processors(const char *root, char *text, size_t size)
 {
-    char path[512], online[128], caches[2][16];
-    int first = 0, last, cpu, n = 0, k;
+    char path[512], caches[2][16];
     struct gr_cpu_sets sets;
-    const char *at;
+    cpu_set_t online;
+    int first, k;
 
     snprintf(path, sizeof(path), "%s" GR_SYSFS_CPUS "/online", root);
-    read_line(path, online, sizeof(online));
-    for (at = online; 0 < sscanf(at, "%d", &cpu); at += strspn(at, ",")) { /* as 0-3,8 */
-        last = cpu;
-        first = 0 == n ? cpu : first;
-        at += strcspn(at, ",-");
-        if ('-' == *at && 1 == sscanf(at + 1, "%d", &last)) {
-            at += strcspn(at, ",");
-        }
-        n += last - cpu + 1;
-    }
+    gr_cpu_list_read(path, &online);
+    first = CPU_COUNT(&online) > 0 ? gr_cpu_lowest(&online) : 0;
     snprintf(path, sizeof(path), "%s" GR_SYSFS_CPUS, root);
     gr_cpu_sets_find(path, first, &sets);
     for (k = 0; k < 2; k++) {
@@ -105,9 +97,10 @@ static void find_processors(const char *root, char *text, size_t size)
                  k + 2);
         read_line(path, caches[k], sizeof(caches[k]));
     }
-    snprintf(text, size, "%d (socket %d, numa %d, cache %d, core %d; caches %s %s)", n,
-             CPU_COUNT(&sets.level[GR_CPU_SOCKET]), CPU_COUNT(&sets.level[GR_CPU_NUMA]),
-             CPU_COUNT(&sets.level[GR_CPU_CACHE]), CPU_COUNT(&sets.core), caches[0], caches[1]);
+    snprintf(text, size, "%d (socket %d, numa %d, cache %d, core %d; caches %s %s)",
+             CPU_COUNT(&online), CPU_COUNT(&sets.level[GR_CPU_SOCKET]),
+             CPU_COUNT(&sets.level[GR_CPU_NUMA]), CPU_COUNT(&sets.level[GR_CPU_CACHE]),
+             CPU_COUNT(&sets.core), caches[0], caches[1]);
 }
 
 void gr_machine_kind_find(const char *root, struct gr_machine_kind *kind)
