@@ -76,7 +76,7 @@ static size_t all(const struct gr_grouped *c)
 /* ---- the steps of a call ---- */
 
 /* From the members of a group to its leader, or to the root's speaker; to all: at the top. */
-static void set_up(struct gr_grouped *c, int level)
+static void set_upward(struct gr_grouped *c, int level)
 {
     const struct gr_mailbox_call *w = &c->whole;
     const struct gr_group *g = group(c, level);
@@ -117,7 +117,7 @@ static void set_up(struct gr_grouped *c, int level)
 }
 
 /* From the leader of a group to all members; of a reduce, to the root's speaker only. */
-static void set_down(struct gr_grouped *c, int level)
+static void set_downward(struct gr_grouped *c, int level)
 {
     struct gr_mailbox_call *now = &c->now;
     int me = group(c, level)->me, to = speaker(c, level);
@@ -205,7 +205,7 @@ static void set_step(struct gr_grouped *c)
     default:
         up = c->mine;
         c->at = step < up ? step : below(c) - 1 - (step - up);
-        (step < up ? set_up : set_down)(c, c->at);
+        (step < up ? set_upward : set_downward)(c, c->at);
     }
     gr_mailbox_begin(&c->boards[c->at].box, &c->now);
 }
