@@ -270,6 +270,9 @@ int main(int argc, char **argv)
             net.rate = 1e6 / 8 * atof(argv[k] + 7);
         } else if (net.nports < MOST_PORTS) {
             add_host(argv[k], (unsigned char) net.nports);
+        } else {
+            errno = E2BIG;
+            fail("hosts");
         }
     }
     if (home < 0 || 0 != setns(home, CLONE_NEWNET)) {
