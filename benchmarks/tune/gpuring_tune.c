@@ -254,7 +254,7 @@ static void measure_processors(void *ctx, int relation)
 
 static void tune_processors(const struct tune_options *o)
 {
-    struct processors p = {.cpu = 0};
+    struct processors p;
     struct walk walk = {o, o->seconds, measure_processors, &p, NULL};
     int d, found = 0;
     cpu_set_t allowed;
