@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The measurements of devices.h. On two ranks a Bcast along the tree sends a message from one to the
- * other, and an Allreduce one back besides: what that takes longer is a step. What both take
+ * The measurements of devices.h. On two ranks a Bcast along the tree sends a message from one to
+ * the other, and an Allreduce one back besides: what that takes longer is a step. What both take
  * besides, for launches, is the same for all algorithms, and no constant.
  */
 #include "devices.h"

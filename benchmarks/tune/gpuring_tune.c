@@ -414,7 +414,7 @@ static void take_medians(struct gr_tune_file *file)
     }
 }
 
-/* Keep what a file of this machine has of devices, or else of processors, if there is such a file. */
+/* Keep what a file of this machine has of devices, or else of processors, if there is one. */
 static void take_kept(struct gr_tune_file *file, const char *path, int devices)
 {
     struct gr_tune_file kept;

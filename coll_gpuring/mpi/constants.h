@@ -16,9 +16,9 @@ BEGIN_C_DECLS
 
 /*
  * What the job's first rank publishes at MPI_Init for all: by parameters, a tuning file, and, where
- * those do not say it, a measurement. cores: constants of processes are wanted from file and
- * measurement, too: ranks of this node have cores of their own. devices: those of devices are wanted
- * from a file, too.
+ * those do not say it, a measurement. cores: ranks of this node have cores of their own, so
+ * constants of processes are wanted from file and measurement, too. devices: constants of devices
+ * are wanted from a file, too.
  */
 void mca_coll_gpuring_constants_find(struct gr_constants *c, bool cores, bool devices);
 

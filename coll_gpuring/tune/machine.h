@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a machine is like: how long two ranks take for the parts of a call, as processes of a node or
- * on devices. Those of processes are measured when a job starts or beforehand (tune/measure.h). All
+ * What a machine is like: how long two ranks take for the parts of a call, as processes of a node
+ * or on devices. Those of processes are measured when a job starts or beforehand (tune/measure.h). All
  * are turned into constants of the cost model.
  */
 #ifndef GR_TUNE_MACHINE_H
