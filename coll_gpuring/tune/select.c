@@ -19,6 +19,7 @@ const struct gr_costs gr_costs_host = {
                                .most = 16 << 20}},
     .combine = 0.00003,
     .flat_ranks = 8,
+    .shot_ranks = 2,
     .mailbox = 0.15,
     .mailbox_byte = 0.00008,
     .mailbox_ranks = GR_GROUPED_MOST,
