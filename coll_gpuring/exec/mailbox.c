@@ -14,6 +14,9 @@
  */
 #define PREFETCH_READ ((size_t) 2048)
 
+/* Most bytes of an element that gr_reduce() combines into one of its sources. */
+#define MOST_IN_PLACE ((size_t) 4096)
+
 /*
  * Prefetch a line for writing. On x86-64 the compiler's built-in does not emit the instruction for
  * that.
@@ -92,6 +95,22 @@ static size_t block_at(const struct gr_mailbox_call *call, int r)
     return at;
 }
 
+/*
+ * Whether this rank reads its own contribution in its input, where no other core reads it, and not
+ * on its board: from byte `offset`, when its turn to be combined comes, nothing was stored over it.
+ */
+static int reads_input(const struct gr_mailbox *box, const struct gr_mailbox_call *call,
+                       size_t offset, size_t n)
+{
+    size_t elem = call->reducer.elem_bytes;
+    uintptr_t in = (uintptr_t) call->in + offset, out = (uintptr_t) call->out;
+
+    if (in == out) {
+        return box->rank <= 1 && elem <= MOST_IN_PLACE; /* combined first, in place */
+    }
+    return in + n * elem <= out || out + n * elem <= in;
+}
+
 /* Elements that this rank posts; 0: it only receives. */
 static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
@@ -106,8 +125,24 @@ static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_c
         return (size_t) box->p * call->count;
     case GR_COLL_BCAST:
         return box->rank == call->root ? call->count : 0;
-    default: /* also at the root of a reduce, which reads its contribution there */
+    case GR_COLL_REDUCE:
+        return box->rank == call->root && reads_input(box, call, 0, call->count) ? 0 : call->count;
+    default:
         return call->count;
+    }
+}
+
+/*
+ * The next call is probably like this one: prefetch its set for writing. Otherwise the post would
+ * have to wait for the caches of the readers, which still hold it.
+ */
+static void prefetch_next(struct gr_mailbox *box, const struct gr_mailbox_call *call)
+{
+    size_t bytes = post_count(box, call) * call->reducer.elem_bytes, at;
+    unsigned char *set = set_of(box, box->rank, call->epoch + 1);
+
+    for (at = 0; 0 != bytes && at < GR_SET_HEAD + bytes; at += GR_CACHE_LINE) {
+        prefetch_write(set + at);
     }
 }
 
@@ -128,6 +163,7 @@ int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
         atomic_store_explicit(gr_board_epoch(set), call->epoch, memory_order_release);
     }
     box->posted = call->epoch;
+    prefetch_next(box, call);
     return 1;
 }
 
@@ -140,6 +176,20 @@ static const unsigned char *posted_by(const struct gr_mailbox *box,
     return call->epoch == atomic_load_explicit(gr_board_epoch(set), memory_order_acquire)
                ? set + GR_SET_HEAD
                : NULL;
+}
+
+/*
+ * Rank r's contribution to a reduction of n elements, from byte `offset` of what it posts; NULL: it
+ * has not posted yet.
+ */
+static const unsigned char *contribution(const struct gr_mailbox *box,
+                                         const struct gr_mailbox_call *call, int r, size_t offset,
+                                         size_t n)
+{
+    const unsigned char *data =
+        r == box->rank && reads_input(box, call, offset, n) ? call->in : posted_by(box, call, r);
+
+    return NULL != data ? data + offset : NULL;
 }
 
 /* Prefetch lines that another core has written: otherwise they arrive one after the other. */
@@ -165,7 +215,7 @@ static int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call, 
         return 1;
     }
     for (; call->next < box->p; call->next++) {
-        other = posted_by(box, call, call->next);
+        other = contribution(box, call, call->next, offset, n);
         if (NULL == other) {
             return 0;
         }
@@ -173,14 +223,21 @@ static int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call, 
         if (0 == call->next) {
             continue; /* reduced together with rank 1: saves a copy */
         }
-        first = 1 == call->next ? posted_by(box, call, 0) + offset : call->out;
-        source = other + offset;
+        first = 1 == call->next ? contribution(box, call, 0, offset, n) : call->out;
+        source = other;
         /* one of the two may be this rank's, which is in its cache */
-        prefetch_read(box->rank == call->next ? first : other + offset,
-                      n * call->reducer.elem_bytes);
+        prefetch_read(box->rank == call->next ? first : other, n * call->reducer.elem_bytes);
         gr_reduce(&call->reducer, &out, 1, first, &source, 1, n);
     }
     return 1;
+}
+
+/*
+ * Blocks are taken from this rank's own on, which is in its input: meanwhile the others' arrive.
+ */
+static int from_own_on(const struct gr_mailbox *box, int next)
+{
+    return (box->rank + next) % box->p;
 }
 
 static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
@@ -188,18 +245,20 @@ static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
     size_t elem = call->reducer.elem_bytes, n;
     const unsigned char *from;
     unsigned char *to;
+    int r;
 
     for (; call->next < box->p; call->next++) {
-        n = block_count(call, call->next) * elem;
+        r = from_own_on(box, call->next);
+        n = block_count(call, r) * elem;
         if (0 == n) {
             continue;
         }
-        from = posted_by(box, call, call->next);
+        from = r == box->rank ? call->in : posted_by(box, call, r);
         if (NULL == from) {
             return 0;
         }
-        to = call->out + block_at(call, call->next) * elem;
-        if (call->next != box->rank || to != call->in) {
+        to = call->out + block_at(call, r) * elem;
+        if (to != from) {
             memcpy(to, from, n);
         }
         ++*moved;
@@ -212,13 +271,20 @@ static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
 {
     size_t bytes = call->count * call->reducer.elem_bytes;
     const unsigned char *from;
+    unsigned char *to;
+    int r;
 
     for (; 0 != bytes && call->next < box->p; call->next++) {
-        from = posted_by(box, call, call->next);
+        r = from_own_on(box, call->next);
+        from = r == box->rank ? call->in : posted_by(box, call, r);
         if (NULL == from) {
             return 0;
         }
-        memcpy(call->out + (size_t) call->next * bytes, from + (size_t) box->rank * bytes, bytes);
+        from += (size_t) box->rank * bytes;
+        to = call->out + (size_t) r * bytes;
+        if (to != from) {
+            memcpy(to, from, bytes);
+        }
         ++*moved;
     }
     return 1;
@@ -287,20 +353,6 @@ static void tell_consumed(struct gr_mailbox *box)
     box->acked = box->taken;
 }
 
-/*
- * The next call is probably like this one: prefetch its set for writing. Otherwise the post would
- * have to wait for the caches of the readers, which still hold it.
- */
-static void prefetch_next(struct gr_mailbox *box, const struct gr_mailbox_call *call)
-{
-    size_t bytes = post_count(box, call) * call->reducer.elem_bytes, at;
-    unsigned char *set = set_of(box, box->rank, call->epoch + 1);
-
-    for (at = 0; 0 != bytes && at < GR_SET_HEAD + bytes; at += GR_CACHE_LINE) {
-        prefetch_write(set + at);
-    }
-}
-
 int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
     assert(call->epoch == box->taken + 1);
@@ -308,9 +360,6 @@ int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64
         return 0;
     }
     box->taken = call->epoch;
-    if (box->posted == call->epoch) {
-        prefetch_next(box, call);
-    }
     if (box->taken - box->acked >= box->nsets / 2) {
         tell_consumed(box);
     }
@@ -324,7 +373,9 @@ int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_c
     int n = 0, r;
 
     if (after(call->epoch, box->posted) <= 0) {
-        ranks[n++] = call->next;
+        ranks[n++] = GR_COLL_ALLGATHER == call->coll || GR_COLL_ALLTOALL == call->coll
+                         ? from_own_on(box, call->next)
+                         : call->next;
         return n;
     }
     for (r = 0; r < box->p; r++) {

@@ -10,8 +10,8 @@
  *
  *      post      a sender copies its data into set (epoch mod nsets) of its own board, then stores
  *                the epoch with release: up to 48 bytes are one cache line, one exchange
- *      take      a receiver waits for the epoch on the boards of the senders, in the order of their
- *                ranks, and copies or combines the data there
+ *      take      a receiver waits for the epoch on the boards of the senders, and copies or combines
+ *                the data there: in the order of ranks what it combines, blocks from its own rank on
  *
  * A set is used again nsets calls later. By then all readers must have taken its data. In a Bcast
  * or Reduce the writer gets no answer, so each reader stores its consumed epoch, the last call that
@@ -47,8 +47,8 @@ static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
 size_t gr_mailbox_bytes(enum gr_coll coll, int p, size_t total_bytes, size_t largest_block_bytes);
 
 /*
- * One call. Buffers belong to the caller, who keeps them until the call is done. in is read until
- * the call is posted; in and out may overlap.
+ * One call. Buffers belong to the caller, who keeps them until the call is done. in and out may
+ * overlap; what a rank posts of its own block, or contribution, it reads in `in` where it can.
  */
 struct gr_mailbox_call {
     enum gr_coll coll;
@@ -71,7 +71,7 @@ struct gr_mailbox_call {
 
     /* Private. */
     uint64_t epoch;
-    int next; /* rank whose board is taken next */
+    int next; /* ranks whose data have been taken: which one is next follows */
 };
 
 /* Give the call its epoch, the next one of the mailbox. */

@@ -26,6 +26,7 @@ static bool hooked_gone(int pid);
 #include <cmocka.h>
 
 #include "exec_helpers.h"
+#include "mail_ranks.h"
 
 /* One rank's stepper for a case, ready to run. */
 struct runner {
@@ -444,6 +445,82 @@ static void a_slot_may_hold_several_pieces(void **state)
     ex_close(&w);
 }
 
+/* ---- mailboxes ---- */
+
+static void add_bytes(void *ctx, const void *in, void *inout, size_t n)
+{
+    size_t bytes = n * *(const size_t *) ctx, k;
+
+    for (k = 0; k < bytes; k++) {
+        ((unsigned char *) inout)[k] =
+            (unsigned char) (((unsigned char *) inout)[k] + ((const unsigned char *) in)[k]);
+    }
+}
+
+/* Byte k of what rank r contributes. */
+static unsigned char contributed(int r, size_t k)
+{
+    return (unsigned char) (k * 7 + (size_t) r * 100 + 1);
+}
+
+/* Both ranks reduce in place, with a function of the caller's; their blocks begin at displs[]. */
+static void reduce_in_place(enum gr_coll coll, size_t elem, const size_t *counts,
+                            const size_t *displs)
+{
+    const struct mail_shape shape = {.p = 2, .nsets = 4, .bytes = 8192, .window = 1};
+    size_t bytes = (displs[1] + counts[1]) * elem, k;
+    unsigned char data[2][8192];
+    struct gr_mailbox_call calls[2];
+    struct mail_world *w = calloc(1, sizeof(*w));
+    uint64_t moved;
+    int r;
+
+    assert_non_null(w);
+    mail_open(w, &shape, 1);
+    for (r = 0; r < 2; r++) {
+        for (k = 0; k < bytes; k++) {
+            data[r][k] = contributed(r, k);
+        }
+        calls[r] = (struct gr_mailbox_call) {.coll = coll,
+                                             .in = data[r],
+                                             .out = data[r],
+                                             .count = counts[0],
+                                             .counts = counts,
+                                             .displs = displs,
+                                             .reducer = {elem, NULL, add_bytes, &elem}};
+        gr_mailbox_begin(&w->ranks[r].box, &calls[r]);
+        assert_int_equal(gr_mailbox_post(&w->ranks[r].box, &calls[r]), 1);
+    }
+    for (r = 0; r < 2; r++) {
+        size_t from = GR_COLL_REDUCE_SCATTER == coll ? displs[r] * elem : 0;
+
+        assert_int_equal(gr_mailbox_take(&w->ranks[r].box, &calls[r], &moved), 1);
+        for (k = 0; k < counts[r] * elem; k++) {
+            assert_int_equal(data[r][k],
+                             (unsigned char) (contributed(0, from + k) + contributed(1, from + k)));
+        }
+    }
+    mail_close(w);
+    free(w);
+}
+
+/* Rank 1's block begins inside of where its result is stored. */
+static void a_result_may_overlap_the_input(void **state)
+{
+    static const size_t counts[] = {2, 900}, displs[] = {0, 2};
+
+    (void) state;
+    reduce_in_place(GR_COLL_REDUCE_SCATTER, 4, counts, displs);
+}
+
+static void elements_may_be_long(void **state)
+{
+    static const size_t counts[] = {1, 1}, displs[] = {0, 0};
+
+    (void) state;
+    reduce_in_place(GR_COLL_ALLREDUCE, 5000, counts, displs);
+}
+
 /* Whether a rank is through with a barrier by mailboxes; the first time it posts. */
 static int enter_and_look(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
@@ -544,6 +621,8 @@ int main(void)
         cmocka_unit_test(what_a_sender_does_not_copy_the_receiver_does),
         cmocka_unit_test(a_sender_that_dies_with_an_offer_is_an_error),
         cmocka_unit_test(a_slot_may_hold_several_pieces),
+        cmocka_unit_test(a_result_may_overlap_the_input),
+        cmocka_unit_test(elements_may_be_long),
     };
 
     seed = rng_seed();
