@@ -62,6 +62,7 @@ struct gr_comm {
     /* failures (engine/failure.h) */
     atomic_int failed;  /* GR_ERR_... that all calls return; 0: none */
     atomic_bool untold; /* the other ranks are still to be told */
+    atomic_bool kept;   /* failed, and never to be freed: failure_messages.c */
     char why[140];      /* what failed on this rank, in words */
     atomic_int writing; /* ops whose kernels may write to other ranks' buffers */
     /* this rank has told the others that its kernels no longer write to their buffers */

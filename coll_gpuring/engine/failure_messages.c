@@ -173,6 +173,19 @@ static void send_to_all(const struct gr_comm *comm, struct gr_failure_message *m
 }
 
 /*
+ * In an MPI call: keep a failed communicator for good, also when the application frees it. Messages
+ * of its set-ups that nobody receives may still arrive, and must find it: Open MPI would take them
+ * for those of the next communicator with its id. While that one is made, its id stands for the
+ * parent (Open MPI 4), whose own messages are then never matched.
+ */
+static void keep(struct gr_comm *comm)
+{
+    if (!atomic_exchange(&comm->kept, true)) {
+        gr_runtime_retain(comm);
+    }
+}
+
+/*
  * Say of failed communicators that no kernel of this rank writes to the others' buffers any more.
  */
 static void tell_out(struct gr_process *process)
@@ -209,6 +222,7 @@ void mca_coll_gpuring_failure_tell(struct gr_comm *comm)
     }
     if (atomic_load_explicit(&comm->untold, memory_order_acquire) &&
         atomic_exchange(&comm->untold, false)) {
+        keep(comm);
         gr_lock(&f->lock);
         message = message_new(comm, MESSAGE_FAILED);
         gr_unlock(&f->lock);
@@ -260,6 +274,7 @@ static void apply(struct gr_failure_message *message, struct gr_comm *comm)
                               message->why);
     }
     mca_coll_gpuring_fail(comm, 0 == message->code ? GR_ERR_FAILED : message->code, NULL);
+    keep(comm);
 }
 
 /* Let the messages that were heard take effect. The lock is held. */
