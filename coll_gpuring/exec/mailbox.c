@@ -133,13 +133,14 @@ static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_c
 }
 
 /*
- * The next call is probably like this one: prefetch its set for writing. Otherwise the post would
- * have to wait for the caches of the readers, which still hold it.
+ * Prefetch the set of the call after `epoch` for writing. Otherwise the post would have to wait for
+ * the caches of the readers, which still hold it. That call is taken to be like the one before
+ * `epoch`, which posted so many bytes: so are calls of one kind, and those with barriers between.
  */
-static void prefetch_next(struct gr_mailbox *box, const struct gr_mailbox_call *call)
+static void prefetch_next(const struct gr_mailbox *box, uint64_t epoch, size_t bytes)
 {
-    size_t bytes = post_count(box, call) * call->reducer.elem_bytes, at;
-    unsigned char *set = set_of(box, box->rank, call->epoch + 1);
+    unsigned char *set = set_of(box, box->rank, epoch + 1);
+    size_t at;
 
     for (at = 0; 0 != bytes && at < GR_SET_HEAD + bytes; at += GR_CACHE_LINE) {
         prefetch_write(set + at);
@@ -163,7 +164,8 @@ int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
         atomic_store_explicit(gr_board_epoch(set), call->epoch, memory_order_release);
     }
     box->posted = call->epoch;
-    prefetch_next(box, call);
+    prefetch_next(box, call->epoch, box->posted_bytes);
+    box->posted_bytes = bytes;
     return 1;
 }
 
