@@ -411,9 +411,24 @@ static void calls_on_world(const struct set *set)
     }
 }
 
+/* A communicator must not have the id of one that has failed; in Open MPI the handle is the id. */
+static void check_id(MPI_Comm comm, bool failed)
+{
+    static MPI_Fint of_failed = -1;
+
+    if (failed) {
+        of_failed = MPI_Comm_c2f(comm);
+    } else if (of_failed == MPI_Comm_c2f(comm)) {
+        printf("WRONG rank %d: %s has the id of a communicator that has failed\n", rank, where);
+        tally->wrong++;
+    }
+}
+
 /* A communicator that this rank has, or rc says why not; it is of use when all ranks have it. */
 static void calls_on(MPI_Comm comm, int rc, const char *name, const struct set *set)
 {
+    int errors = tally->error;
+
     where = name;
     if (MPI_SUCCESS != rc) {
         failed(rc, "making the communicator");
@@ -431,6 +446,10 @@ static void calls_on(MPI_Comm comm, int rc, const char *name, const struct set *
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (MPI_SUCCESS == rc) {
+        check_id(comm, false);
+        if (tally->error > errors) {
+            check_id(comm, true);
+        }
         MPI_Comm_free(&comm);
     }
 }
