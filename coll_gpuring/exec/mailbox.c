@@ -169,6 +169,17 @@ int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
     return 1;
 }
 
+/*
+ * The rank whose data are taken next. Blocks are taken from this rank's own on, which is in its
+ * input: meanwhile the others' arrive. All else is taken in the order of ranks.
+ */
+static int taken_next(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
+{
+    return GR_COLL_ALLGATHER == call->coll || GR_COLL_ALLTOALL == call->coll
+               ? (box->rank + call->next) % box->p
+               : call->next;
+}
+
 /* Rank r's data of the call; NULL: it has not posted yet. */
 static const unsigned char *posted_by(const struct gr_mailbox *box,
                                       const struct gr_mailbox_call *call, int r)
@@ -234,14 +245,6 @@ static int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call, 
     return 1;
 }
 
-/*
- * Blocks are taken from this rank's own on, which is in its input: meanwhile the others' arrive.
- */
-static int from_own_on(const struct gr_mailbox *box, int next)
-{
-    return (box->rank + next) % box->p;
-}
-
 static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
     size_t elem = call->reducer.elem_bytes, n;
@@ -250,7 +253,7 @@ static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
     int r;
 
     for (; call->next < box->p; call->next++) {
-        r = from_own_on(box, call->next);
+        r = taken_next(box, call);
         n = block_count(call, r) * elem;
         if (0 == n) {
             continue;
@@ -277,7 +280,7 @@ static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
     int r;
 
     for (; 0 != bytes && call->next < box->p; call->next++) {
-        r = from_own_on(box, call->next);
+        r = taken_next(box, call);
         from = r == box->rank ? call->in : posted_by(box, call, r);
         if (NULL == from) {
             return 0;
@@ -375,9 +378,7 @@ int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_c
     int n = 0, r;
 
     if (after(call->epoch, box->posted) <= 0) {
-        ranks[n++] = GR_COLL_ALLGATHER == call->coll || GR_COLL_ALLTOALL == call->coll
-                         ? from_own_on(box, call->next)
-                         : call->next;
+        ranks[n++] = taken_next(box, call);
         return n;
     }
     for (r = 0; r < box->p; r++) {

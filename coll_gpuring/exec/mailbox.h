@@ -48,7 +48,7 @@ size_t gr_mailbox_bytes(enum gr_coll coll, int p, size_t total_bytes, size_t lar
 
 /*
  * One call. Buffers belong to the caller, who keeps them until the call is done. in and out may
- * overlap; what a rank posts of its own block, or contribution, it reads in `in` where it can.
+ * overlap. A rank reads its own block, or contribution, in `in` where nothing was stored over it.
  */
 struct gr_mailbox_call {
     enum gr_coll coll;
@@ -71,7 +71,7 @@ struct gr_mailbox_call {
 
     /* Private. */
     uint64_t epoch;
-    int next; /* ranks whose data have been taken: which one is next follows */
+    int next; /* ranks whose data have been taken; a bcast's root while it is awaited */
 };
 
 /* Give the call its epoch, the next one of the mailbox. */
