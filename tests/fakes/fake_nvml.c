@@ -66,6 +66,13 @@ gr_nvml_return nvmlShutdown(void)
     return SUCCESS;
 }
 
+/* For others than gpuring: UCX's CUDA module looks for it. */
+EXPORTED const char *nvmlErrorString(gr_nvml_return result);
+const char *nvmlErrorString(gr_nvml_return result)
+{
+    return SUCCESS == result ? "The operation was successful" : "An error has occurred";
+}
+
 /* The device's number, or -1. */
 static int number_of(gr_nvml_device device)
 {

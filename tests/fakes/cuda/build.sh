@@ -26,16 +26,23 @@ esac
 if [ $# -le 2 ]; then
     mkdir -p "$dir/objects"
     newest=$(ls -t "$here"/*.h "$here/build.sh" | head -n 1)
+    toolkit=${CUDA_CPPFLAGS:--I/usr/local/cuda/include}
+    # shellcheck disable=SC2086
+    printf '#include <cudaTypedefs.h>\n#include <cudaProfilerTypedefs.h>\n' |
+        $cxx -std=c++17 -E -D__CUDA_API_VERSION_INTERNAL $toolkit -x c++ - | bash "$here/names.sh" >"$dir/objects/names.inc.$$"
+    cmp -s "$dir/objects/names.inc.$$" "$dir/objects/names.inc" || cp "$dir/objects/names.inc.$$" "$dir/objects/names.inc"
+    rm "$dir/objects/names.inc.$$"
     objects=
     for source in "$here"/*.cpp; do
         name=$(basename "$source" .cpp)
         object=$dir/objects/$name.o
         case $name in access | block | fiber | weak) flags=$fibers ;; *) flags=$compile ;; esac
         objects="$objects $object"
-        if [ ! "$object" -nt "$source" ] || [ ! "$object" -nt "$newest" ]; then
+        if [ ! "$object" -nt "$source" ] || [ ! "$object" -nt "$newest" ] ||
+            [ ! "$object" -nt "$dir/objects/names.inc" ]; then
             # shellcheck disable=SC2086
             $cxx -std=c++17 -g -Wall -Wextra -fPIC -fvisibility=hidden $flags \
-                ${CUDA_CPPFLAGS:--I/usr/local/cuda/include} -c "$source" -o "$object"
+                -I"$dir/objects" $toolkit -c "$source" -o "$object"
         fi
     done
     # a rename at the end: who runs the old one is not disturbed

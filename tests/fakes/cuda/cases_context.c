@@ -161,11 +161,27 @@ static void symbols(void)
     OK(cuGetProcAddress("cuMemAlloc", &f, 12000, 0, &result));
     CHECK(f == dlsym(RTLD_DEFAULT, "cuMemAlloc_v2") && CU_GET_PROC_ADDRESS_SUCCESS == result);
     OK(cuGetProcAddress("cuCtxCreate", &f, 12000, 0, &result));
+    CHECK(f == dlsym(RTLD_DEFAULT, "cuCtxCreate_v3"));
+    OK(cuGetProcAddress("cuCtxCreate", &f, 11030, 0, &result));
     CHECK(f == dlsym(RTLD_DEFAULT, "cuCtxCreate_v2"));
+    /* what this driver does not know yet */
     OK(cuGetProcAddress("cuCtxCreate", &f, 13000, 0, &result));
-    CHECK(f == dlsym(RTLD_DEFAULT, "cuCtxCreate_v4"));
+    CHECK(f == dlsym(RTLD_DEFAULT, "cuCtxCreate_v3"));
+    IS(ERROR_NOT_FOUND, cuGetProcAddress("cuGreenCtxStreamCreate", &f, 13000, 0, &result));
+    CHECK(NULL == f && CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND == result);
+    /* what it knows, and the caller does not */
+    IS(ERROR_NOT_FOUND, cuGetProcAddress("cuMemAllocAsync", &f, 11010, 0, &result));
+    CHECK(NULL == f && CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT == result);
     IS(ERROR_NOT_FOUND, cuGetProcAddress("cuNoSuchFunction", &f, 12000, 0, &result));
     CHECK(NULL == f && CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND == result);
+    OK(cuGetProcAddress("cuMemcpyHtoD", &f, 12000, 0, &result));
+    CHECK(f == dlsym(RTLD_DEFAULT, "cuMemcpyHtoD_v2"));
+    OK(cuGetProcAddress("cuMemcpyHtoD", &f, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
+                        &result));
+    CHECK(f == dlsym(RTLD_DEFAULT, "cuMemcpyHtoD_v2_ptds"));
+    OK(cuGetProcAddress("cuMemAlloc", &f, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
+                        &result));
+    CHECK(f == dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
     OK(cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &text));
     CHECK(0 == strcmp("CUDA_ERROR_OUT_OF_MEMORY", text));
     OK(cuGetErrorString(CUDA_ERROR_DEINITIALIZED, &text));

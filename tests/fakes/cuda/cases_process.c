@@ -2,6 +2,7 @@
 /* Cases with two processes: access to each other's memory, and a shared device. */
 #include "cases.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -269,7 +270,156 @@ static void shared_device(void)
     CHECK(1 == word_at(seen));
 }
 
+/* ---- memory by file descriptor ---- */
+
+/* A descriptor of the parent's, as if it had come over a socket. */
+static int parents_descriptor(int fd)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getppid(), fd);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static void export_vmm(const struct pair *p)
+{
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                                .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+    CUmemAccessDesc access = {.location = prop.location,
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    unsigned long long types;
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr at;
+    int fd;
+
+    begin(0);
+    OK(cuMemCreate(&handle, 2 << 20, &prop, 0));
+    OK(cuMemAddressReserve(&at, 2 << 20, 0, 0, 0));
+    OK(cuMemMap(at, 2 << 20, 0, handle, 0));
+    OK(cuMemSetAccess(at, 2 << 20, &access, 1));
+    OK(cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, at));
+    CHECK(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == types);
+    set_word(at, 11);
+    IS(ERROR_INVALID_VALUE, cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_WIN32, 0));
+    OK(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    say(p, &fd, sizeof(fd));
+    wait_go(p);
+    CHECK(12 == word_at(at));
+    OK(cuMemUnmap(at, 2 << 20));
+    OK(cuMemRelease(handle));
+    go(p);
+}
+
+/* The importer maps it itself; it lives as long as anybody has it. */
+static void vmm_exported(void)
+{
+    struct pair p = split();
+    CUmemAccessDesc access = {.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr at;
+    uint64_t add = 1, n = 1;
+    int fd;
+
+    if (p.child) {
+        begin(0);
+        hear(&p, &fd, sizeof(fd));
+        fd = parents_descriptor(fd);
+        IS(ERROR_INVALID_VALUE,
+           cuMemImportFromShareableHandle(&handle, (void *) (intptr_t) p.to_child[0],
+                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+        OK(cuMemImportFromShareableHandle(&handle, (void *) (intptr_t) fd,
+                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+        close(fd);
+        OK(cuMemAddressReserve(&at, 2 << 20, 0, 0, 0));
+        OK(cuMemMap(at, 2 << 20, 0, handle, 0));
+        IS(ERROR_INVALID_VALUE, cuMemsetD8(at, 0, 8)); /* no access yet */
+        OK(cuMemSetAccess(at, 2 << 20, &access, 1));
+        CHECK(11 == word_at(at));
+        launch("add_number", 1, 1, NULL, (void *[]) {&at, &at, &add, &n});
+        go(&p);
+        wait_go(&p);
+        CHECK(12 == word_at(at));
+    } else {
+        export_vmm(&p);
+    }
+    join(&p);
+}
+
+struct pooled {
+    int fd;
+    CUmemPoolPtrExportData data;
+};
+
+static void export_pool(const struct pair *p)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    struct pooled out;
+    CUmemoryPool pool, other;
+    CUdeviceptr at;
+
+    begin(0);
+    OK(cuMemPoolCreate(&pool, &props));
+    OK(cuDeviceGetDefaultMemPool(&other, 0));
+    IS(ERROR_INVALID_VALUE, cuMemPoolExportToShareableHandle(
+                                &out.fd, other, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(cuMemPoolExportToShareableHandle(&out.fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                        0));
+    OK(cuMemAllocAsync(&at, 64, NULL));
+    IS(ERROR_INVALID_VALUE, cuMemPoolExportPointer(&out.data, at));
+    OK(cuMemAllocFromPoolAsync(&at, 64, pool, NULL));
+    OK(cuStreamSynchronize(NULL));
+    set_word(at, 11);
+    OK(cuMemPoolExportPointer(&out.data, at));
+    say(p, &out, sizeof(out));
+    wait_go(p);
+    CHECK(12 == word_at(at));
+    OK(cuMemFree(at));
+    go(p);
+}
+
+/* The pool first, then each allocation; what the exporter has freed is a fault. */
+static void pool_exported(void)
+{
+    struct pair p = split();
+    struct pooled in;
+    CUmemoryPool pool;
+    CUdeviceptr at, own;
+    uint64_t add = 1, n = 1;
+
+    if (p.child) {
+        begin(0);
+        hear(&p, &in, sizeof(in));
+        in.fd = parents_descriptor(in.fd);
+        OK(cuMemPoolImportFromShareableHandle(&pool, (void *) (intptr_t) in.fd,
+                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+        IS(ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync(&own, 64, pool, NULL));
+        IS(ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, pool));
+        OK(cuMemPoolImportPointer(&at, pool, &in.data));
+        CHECK(11 == word_at(at));
+        launch("add_number", 1, 1, NULL, (void *[]) {&at, &at, &add, &n});
+        if (NULL != getenv("FREE_FIRST")) {
+            OK(cuMemFree(at));
+            IS(ERROR_INVALID_VALUE, cuMemFree(at));
+        }
+        fprintf(stderr, "so far so good\n");
+        go(&p);
+        wait_go(&p);
+        if (NULL == getenv("FREE_FIRST")) {
+            launch("load_word", 1, 1, NULL, (void *[]) {&at});
+        }
+    } else {
+        export_pool(&p);
+    }
+    join(&p);
+}
+
 const struct test_case process_cases[] = {
+    {"vmm_exported", vmm_exported},
+    {"pool_exported", pool_exported},
     {"ipc", ipc},
     {"ipc_freed", ipc_freed},
     {"ipc_unreachable", ipc_unreachable},

@@ -38,10 +38,13 @@ static thread_local struct {
     int n;
 } current;
 
+thread_local bool in_callback;
+
 CUresult driver_status()
 {
     const int s = state;
-    return READY == s     ? CUDA_SUCCESS
+    return in_callback    ? CUDA_ERROR_NOT_PERMITTED
+           : READY == s   ? CUDA_SUCCESS
            : NOT_YET == s ? CUDA_ERROR_NOT_INITIALIZED
                           : CUDA_ERROR_DEINITIALIZED;
 }
@@ -264,6 +267,17 @@ FAKE_API cuCtxGetDevice(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
+/* Of a context, or the current one (NULL). */
+FAKE_API cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
+{
+    NEED_CONTEXT(c);
+    c = nullptr == context ? c : context;
+    NEED(context_known(c) && c->alive, CUDA_ERROR_INVALID_CONTEXT);
+    NEED(nullptr != device, CUDA_ERROR_INVALID_VALUE);
+    *device = c->device;
+    return CUDA_SUCCESS;
+}
+
 FAKE_API cuCtxGetFlags(unsigned *flags)
 {
     NEED_CONTEXT(c);
@@ -303,6 +317,17 @@ FAKE_API cuCtxGetStreamPriorityRange(int *least, int *greatest)
 FAKE_API cuCtxSynchronize()
 {
     NEED_CONTEXT(c);
+    NEED_CAPTURE(wait_context(c));
+    streams_sync(c);
+    return CUDA_SUCCESS;
+}
+
+/* Of a context, or the current one (NULL). */
+FAKE_API cuCtxSynchronize_v2(CUcontext context)
+{
+    NEED_CONTEXT(c);
+    c = nullptr == context ? c : context;
+    NEED(context_known(c) && c->alive, CUDA_ERROR_INVALID_CONTEXT);
     NEED_CAPTURE(wait_context(c));
     streams_sync(c);
     return CUDA_SUCCESS;

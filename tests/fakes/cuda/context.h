@@ -51,10 +51,12 @@ struct CUctx_st {
 namespace fake
 {
 
-/* SUCCESS, NOT_INITIALIZED or DEINITIALIZED. */
+/* SUCCESS, NOT_INITIALIZED, DEINITIALIZED, or NOT_PERMITTED in a callback. */
 CUresult driver_status();
 /* The calling thread's; SUCCESS, INVALID_CONTEXT or what driver_status() says. */
 CUresult context_current(CUcontext *context);
+/* Set while the thread runs a callback of a stream, which must not call the driver. */
+extern thread_local bool in_callback;
 /* Whether there is such a context. */
 bool context_known(CUcontext context);
 

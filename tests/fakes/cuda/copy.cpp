@@ -43,7 +43,7 @@ static bool hold(side &s, uintptr_t at, size_t bytes)
 
     s.at = at;
     s.r = memory_range(at, bytes, &bad);
-    if (bad || (nullptr != s.r && KIND_VMM == s.r->kind && !s.r->accessible)) {
+    if (bad || (nullptr != s.r && KIND_VMM == s.r->kind && 0 == s.r->access)) {
         s.r = nullptr;
         return false;
     }
@@ -62,8 +62,7 @@ static void release(const side &s)
 
 static void touch(const side &s)
 {
-    if (nullptr != s.r && KIND_IPC == s.r->kind && nullptr != s.r->shared &&
-        0 != s.r->shared->freed) {
+    if (nullptr != s.r && 0 != s.r->exporter && nullptr != s.r->shared && 0 != s.r->shared->freed) {
         die("a copy uses memory at %p that process %d has freed", (void *) s.at, s.r->exporter);
     }
 }
@@ -162,10 +161,15 @@ static CUresult fill(uintptr_t to, T value, size_t n, CUstream stream, bool asyn
 }
 
 template <class T>
-static CUresult fill_rows(uintptr_t to, size_t pitch, T value, size_t n, size_t rows, CUstream s)
+static CUresult fill_rows(uintptr_t to, size_t pitch, T value, size_t n, size_t rows,
+                          CUstream handle, bool async)
 {
+    NEED_STREAM(s, handle);
+    if (!async) {
+        NEED_CAPTURE(wait(s));
+    }
     for (size_t i = 0; i < rows; i++) {
-        CUresult status = fill<T>(to + i * pitch, value, n, s, false);
+        CUresult status = fill<T>(to + i * pitch, value, n, s, async);
         NEED(CUDA_SUCCESS == status, status);
     }
     return CUDA_SUCCESS;
@@ -182,7 +186,7 @@ static CUresult call(uintptr_t to, int to_is, uintptr_t from, int from_is, const
     CUstream stream = stream_of(handle, c);
     NEED(nullptr != stream, CUDA_ERROR_INVALID_HANDLE);
     if (!async) {
-        NEED_CAPTURE(unsafe());
+        NEED_CAPTURE(wait(stream));
     }
     NEED_CAPTURE(use(stream));
     const struct {
@@ -238,15 +242,24 @@ static CUresult call_2d(const CUDA_MEMCPY2D *c, CUstream handle, bool async)
 
 using namespace fake;
 
-#define COPY_FUNCTIONS(name, v, to_type, to_is, from_type, from_is)                              \
-    FAKE_API cuMemcpy##name##v(to_type to, from_type from, size_t bytes)                         \
-    {                                                                                            \
-        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, bytes, CU_STREAM_LEGACY,   \
-                    false);                                                                      \
-    }                                                                                            \
-    FAKE_API cuMemcpy##name##Async##v(to_type to, from_type from, size_t bytes, CUstream stream) \
-    {                                                                                            \
-        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, bytes, stream, true);      \
+/* Names that end in _ptds or _ptsz: stream.h. */
+#define COPY_FUNCTIONS(name, v, to_type, to_is, from_type, from_is)                                \
+    FAKE_API cuMemcpy##name##v(to_type to, from_type from, size_t n)                               \
+    {                                                                                              \
+        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, n, CU_STREAM_LEGACY, false); \
+    }                                                                                              \
+    FAKE_API cuMemcpy##name##v##_ptds(to_type to, from_type from, size_t n)                        \
+    {                                                                                              \
+        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, n, CU_STREAM_PER_THREAD,     \
+                    false);                                                                        \
+    }                                                                                              \
+    FAKE_API cuMemcpy##name##Async##v(to_type to, from_type from, size_t n, CUstream s)            \
+    {                                                                                              \
+        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, n, s, true);                 \
+    }                                                                                              \
+    FAKE_API cuMemcpy##name##Async##v##_ptsz(to_type to, from_type from, size_t n, CUstream s)     \
+    {                                                                                              \
+        return call((uintptr_t) to, to_is, (uintptr_t) from, from_is, n, of_thread(s), true);      \
     }
 COPY_FUNCTIONS(, , CUdeviceptr, ANY, CUdeviceptr, ANY)
 COPY_FUNCTIONS(HtoD, _v2, CUdeviceptr, DEVICE, const void *, HOST)
@@ -257,41 +270,82 @@ FAKE_API cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
 {
     return call_2d(c, CU_STREAM_LEGACY, false);
 }
+FAKE_API cuMemcpy2D_v2_ptds(const CUDA_MEMCPY2D *c)
+{
+    return call_2d(c, CU_STREAM_PER_THREAD, false);
+}
+FAKE_API cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *c)
+{
+    return call_2d(c, CU_STREAM_LEGACY, false);
+}
+FAKE_API cuMemcpy2DUnaligned_v2_ptds(const CUDA_MEMCPY2D *c)
+{
+    return call_2d(c, CU_STREAM_PER_THREAD, false);
+}
 FAKE_API cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream)
 {
     return call_2d(c, stream, true);
 }
-
-FAKE_API cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes)
+FAKE_API cuMemcpy2DAsync_v2_ptsz(const CUDA_MEMCPY2D *c, CUstream stream)
 {
-    return call(to, DEVICE, from, DEVICE, bytes, CU_STREAM_LEGACY, false);
+    return call_2d(c, of_thread(stream), true);
 }
-FAKE_API cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes,
+
+FAKE_API cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n)
+{
+    return call(to, DEVICE, from, DEVICE, n, CU_STREAM_LEGACY, false);
+}
+FAKE_API cuMemcpyPeer_ptds(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n)
+{
+    return call(to, DEVICE, from, DEVICE, n, CU_STREAM_PER_THREAD, false);
+}
+FAKE_API cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n,
                            CUstream stream)
 {
-    return call(to, DEVICE, from, DEVICE, bytes, stream, true);
+    return call(to, DEVICE, from, DEVICE, n, stream, true);
+}
+FAKE_API cuMemcpyPeerAsync_ptsz(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n,
+                                CUstream stream)
+{
+    return call(to, DEVICE, from, DEVICE, n, of_thread(stream), true);
 }
 
-#define MEMSET_FUNCTIONS(bits, type)                                                        \
-    FAKE_API cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t n)                     \
-    {                                                                                       \
-        NEED_CONTEXT(c);                                                                    \
-        NEED_CAPTURE(unsafe());                                                             \
-        return fill<type>(to, value, n, c->legacy, false);                                  \
-    }                                                                                       \
-    FAKE_API cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t n, CUstream handle)  \
-    {                                                                                       \
-        NEED_CONTEXT(c);                                                                    \
-        CUstream s = stream_of(handle, c);                                                  \
-        NEED(nullptr != s, CUDA_ERROR_INVALID_HANDLE);                                      \
-        return fill<type>(to, value, n, s, true);                                           \
-    }                                                                                       \
-    FAKE_API cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width, \
-                                    size_t height)                                          \
-    {                                                                                       \
-        NEED_CONTEXT(c);                                                                    \
-        NEED_CAPTURE(unsafe());                                                             \
-        return fill_rows<type>(to, pitch, value, width, height, c->legacy);                 \
+#define MEMSET_FUNCTIONS(bits, type)                                                               \
+    FAKE_API cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t n)                            \
+    {                                                                                              \
+        return fill_rows<type>(to, 0, value, n, 1, CU_STREAM_LEGACY, false);                       \
+    }                                                                                              \
+    FAKE_API cuMemsetD##bits##_v2_ptds(CUdeviceptr to, type value, size_t n)                       \
+    {                                                                                              \
+        return fill_rows<type>(to, 0, value, n, 1, CU_STREAM_PER_THREAD, false);                   \
+    }                                                                                              \
+    FAKE_API cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t n, CUstream stream)         \
+    {                                                                                              \
+        return fill_rows<type>(to, 0, value, n, 1, stream, true);                                  \
+    }                                                                                              \
+    FAKE_API cuMemsetD##bits##Async_ptsz(CUdeviceptr to, type value, size_t n, CUstream stream)    \
+    {                                                                                              \
+        return fill_rows<type>(to, 0, value, n, 1, of_thread(stream), true);                       \
+    }                                                                                              \
+    FAKE_API cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width,        \
+                                    size_t rows)                                                   \
+    {                                                                                              \
+        return fill_rows<type>(to, pitch, value, width, rows, CU_STREAM_LEGACY, false);            \
+    }                                                                                              \
+    FAKE_API cuMemsetD2D##bits##_v2_ptds(CUdeviceptr to, size_t pitch, type value, size_t width,   \
+                                         size_t rows)                                              \
+    {                                                                                              \
+        return fill_rows<type>(to, pitch, value, width, rows, CU_STREAM_PER_THREAD, false);        \
+    }                                                                                              \
+    FAKE_API cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width,      \
+                                      size_t rows, CUstream stream)                                \
+    {                                                                                              \
+        return fill_rows<type>(to, pitch, value, width, rows, stream, true);                       \
+    }                                                                                              \
+    FAKE_API cuMemsetD2D##bits##Async_ptsz(CUdeviceptr to, size_t pitch, type value, size_t width, \
+                                           size_t rows, CUstream stream)                           \
+    {                                                                                              \
+        return fill_rows<type>(to, pitch, value, width, rows, of_thread(stream), true);            \
     }
 MEMSET_FUNCTIONS(8, unsigned char)
 MEMSET_FUNCTIONS(16, unsigned short)

@@ -23,6 +23,18 @@ no_device | CUDA_VISIBLE_DEVICES= | 0 |
 peers | FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs | 0 |
 libraries | | 0 |
 symbols | FAKECUDA_VERSION=12040 | 0 |
+unsupported | | 0 | cuGreenCtxCreate is not supported.*cuArrayCreate_v2 is not supported
+no_tables | | 0 | CUDA runtime does not run on this driver
+callbacks | | 0 |
+per_thread_names | | 0 |
+managed_ranges | | 0 |
+mapped_again | FAKECUDA_DEVICES=2 | abort | so far so good.*access outside every allocation
+mapped_again | FAKECUDA_DEVICES=2 GIVE_ACCESS=1 | 0 |
+pool_access | FAKECUDA_DEVICES=2 | abort | so far so good.*access outside every allocation
+pool_access | FAKECUDA_DEVICES=2 GIVE_ACCESS=1 | 0 |
+vmm_exported | | 0 |
+pool_exported | FREE_FIRST=1 | 0 |
+pool_exported | | abort | so far so good.*memory that its process has freed
 at_exit | | 42 |
 poisoned | | 0 |
 host_reads_device | | segv |

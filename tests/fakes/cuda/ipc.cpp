@@ -6,8 +6,9 @@
  * at the exporter's, overlap what is open of an allocation that was there before: the importer has
  * to close that first.
  */
+#include "ipc.h"
+
 #include "capture.h"
-#include "memory.h"
 
 #include <cstdio>
 #include <cstring>
@@ -21,11 +22,6 @@ namespace fake
 
 constexpr uint32_t MAGIC = 0x46435544;
 
-struct ticket {
-    uint32_t magic;
-    int32_t pid, fd, machine;
-    uint64_t base, bytes, map, id, inode;
-};
 static_assert(sizeof(ticket) <= sizeof(CUipcMemHandle), "fits the handle");
 
 static std::mutex &open_mutex()
@@ -57,7 +53,27 @@ static bool overlaps(const ticket &t)
     return false;
 }
 
-static CUresult attach(CUcontext c, const ticket &t, region_ref *out)
+bool ticket_make(const region_ref &r, ticket *out)
+{
+    struct stat st;
+
+    if (nullptr == r->shared) {
+        r->shared = memory_control(r->fd, r->map);
+    }
+    if (nullptr == r->shared || 0 != fstat(r->fd, &st)) {
+        return false;
+    }
+    *out = ticket {MAGIC, (int32_t) getpid(), r->fd, r->machine, r->base, r->bytes, r->map,
+                   r->id, st.st_ino};
+    return true;
+}
+
+bool ticket_good(const ticket &t)
+{
+    return MAGIC == t.magic;
+}
+
+CUresult ticket_attach(const ticket &t, memory_kind kind, CUcontext c, region_ref *out)
 {
     region_ref r = std::make_shared<region>();
     char path[64];
@@ -70,12 +86,12 @@ static CUresult attach(CUcontext c, const ticket &t, region_ref *out)
         close(r->fd);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    r->kind = KIND_IPC;
+    r->kind = kind;
     r->bytes = t.bytes;
     r->map = t.map;
     r->machine = t.machine;
     r->ordinal = device_ordinal(t.machine) < 0 ? c->device : device_ordinal(t.machine);
-    r->context = c;
+    r->context = KIND_IPC == kind ? c : nullptr;
     r->exporter = t.pid;
     r->exporter_id = t.id;
     r->shared = memory_control(r->fd, t.map);
@@ -93,7 +109,7 @@ using namespace fake;
 
 FAKE_API cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
 {
-    struct stat st;
+    ticket t;
 
     NEED_CONTEXT(c);
     (void) c;
@@ -101,12 +117,7 @@ FAKE_API cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
     region_ref r = memory_find(at);
     NEED(nullptr != handle && nullptr != r && KIND_DEVICE == r->kind, CUDA_ERROR_INVALID_VALUE);
     std::lock_guard<std::mutex> lock(open_mutex());
-    if (nullptr == r->shared) {
-        r->shared = memory_control(r->fd, r->map);
-    }
-    NEED(nullptr != r->shared && 0 == fstat(r->fd, &st), CUDA_ERROR_OUT_OF_MEMORY);
-    ticket t = {MAGIC, (int32_t) getpid(), r->fd, r->machine, r->base, r->bytes, r->map,
-                r->id, st.st_ino};
+    NEED(ticket_make(r, &t), CUDA_ERROR_OUT_OF_MEMORY);
     memset(handle, 0, sizeof(*handle));
     memcpy(handle, &t, sizeof(t));
     return CUDA_SUCCESS;
@@ -120,7 +131,7 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
     NEED_CAPTURE(unsafe());
     NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
     memcpy(&t, &handle, sizeof(t));
-    NEED(nullptr != at && MAGIC == t.magic, CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != at && ticket_good(t), CUDA_ERROR_INVALID_VALUE);
     NEED(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS == flags || t.machine == device_machine(c->device),
          CUDA_ERROR_INVALID_VALUE);
     NEED(getpid() != t.pid, CUDA_ERROR_INVALID_CONTEXT);
@@ -134,7 +145,7 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
         r = known->second.r;
         NEED(0 == r->shared->freed, CUDA_ERROR_INVALID_VALUE);
     } else {
-        CUresult status = attach(c, t, &r);
+        CUresult status = ticket_attach(t, KIND_IPC, c, &r);
         NEED(CUDA_SUCCESS == status, status);
         opened()[{t.pid, t.id}] = opening {t.base, r};
     }

@@ -249,6 +249,14 @@ FAKE_API cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
     return CUDA_SUCCESS;
 }
 
+FAKE_API cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    NEED_DRIVER();
+    NEED(nullptr != mode, CUDA_ERROR_INVALID_VALUE);
+    *mode = CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
+}
+
 FAKE_API cuModuleLoadData(CUmodule *module, const void *image)
 {
     NEED_CONTEXT(c);

@@ -96,22 +96,25 @@ region_ref memory_range(uintptr_t at, size_t bytes, bool *bad)
 }
 
 /*
- * VMM memory is used where access was given; a peer's where it was enabled; the rest where it is,
- * or was opened.
+ * VMM memory is used where access was given, and that of a pool besides where it is; a peer's where
+ * it was enabled; the rest where it is, or was opened.
  */
 static bool may_touch(const region &r, int ordinal, CUcontext context)
 {
     if (!lives_on_device(r.kind)) {
         return true;
     }
-    if (KIND_VMM == r.kind && !r.accessible) {
-        return false;
+    if (KIND_VMM == r.kind) {
+        return 0 != (r.access >> ordinal & 1);
     }
     if (ordinal == r.ordinal || device_machine(ordinal) == r.machine) {
         return true;
     }
     if (KIND_IPC == r.kind) {
         return 0 != (r.openers >> ordinal & 1);
+    }
+    if (KIND_POOL == r.kind) {
+        return pool_gives(r.pool, ordinal);
     }
     std::lock_guard<std::mutex> lock(context->mutex);
     return 0 != context->peers.count(r.ordinal);
@@ -125,8 +128,7 @@ std::vector<window> memory_windows(int ordinal, CUcontext context)
     for (const auto &i : memory().all) {
         const region &r = *i.second;
         if (may_touch(r, ordinal, context)) {
-            out.push_back(
-                window {r.base, r.base + r.bytes, KIND_IPC == r.kind ? r.shared : nullptr});
+            out.push_back(window {r.base, r.base + r.bytes, 0 != r.exporter ? r.shared : nullptr});
         }
     }
     return out;
@@ -303,6 +305,7 @@ CUresult memory_alloc(CUcontext context, memory_kind kind, size_t bytes, region_
     r->ordinal = context->device;
     r->machine = device_machine(context->device);
     r->context = KIND_POOL == kind ? nullptr : context;
+    r->preferred = r->prefetched = CU_DEVICE_INVALID;
     if (counted) {
         std::lock_guard<std::mutex> lock(memory().mutex);
         NEED(memory().used[r->ordinal] + r->map <= opt().memory, CUDA_ERROR_OUT_OF_MEMORY);
@@ -350,7 +353,7 @@ void memory_free(const region_ref &r)
         usleep(20);
     }
     if (nullptr != r->shared) {
-        if (KIND_IPC != r->kind) {
+        if (0 == r->exporter) {
             r->shared->freed = 1;
         }
         munmap((void *) r->shared, PAGE);
@@ -363,7 +366,7 @@ void memory_free(const region_ref &r)
     }
     t.all.erase(i);
     memory_changed();
-    if (KIND_DEVICE == r->kind || KIND_POOL == r->kind) {
+    if (0 == r->exporter && (KIND_DEVICE == r->kind || KIND_POOL == r->kind)) {
         t.used[r->ordinal] -= r->map;
     }
     if (0 != r->map) {

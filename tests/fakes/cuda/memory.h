@@ -32,6 +32,8 @@ enum memory_kind {
 /* At the end of the file of an allocation that was exported. */
 struct control {
     std::atomic<int> freed;
+    uint32_t magic; /* VMM: a constant */
+    int machine;    /* VMM: where it is */
 };
 
 struct region {
@@ -46,13 +48,17 @@ struct region {
     CUmemoryPool pool;
     uint64_t id; /* the driver's buffer id */
     bool sync_memops;
-    bool accessible; /* VMM: cuMemSetAccess was called */
+    std::atomic<uint64_t> access;    /* VMM: a bit for each device that cuMemSetAccess named */
+    unsigned long long handle_types; /* VMM and pools: what it can be exported as */
     unsigned flags;
     control *shared;               /* NULL: never exported */
     int opened;                    /* IPC: times, */
     std::atomic<uint64_t> openers; /* and by which devices: a bit each */
-    int exporter;                  /* IPC: process and its id there */
+    int exporter;                  /* of another process: that, and its id there; 0: ours */
     uint64_t exporter_id;
+    /* managed: device numbers, or CU_DEVICE_CPU or CU_DEVICE_INVALID (nobody said so) */
+    bool read_mostly;
+    int preferred, prefetched;
     std::atomic<int> busy; /* copies that are under way */
 };
 using region_ref = std::shared_ptr<region>;
@@ -64,6 +70,8 @@ static inline bool lives_on_device(memory_kind kind)
     return KIND_DEVICE == kind || KIND_IPC == kind || KIND_POOL == kind || KIND_VMM == kind;
 }
 
+/* Whether a pool's memory may be used by a device other than the pool's. */
+bool pool_gives(CUmemoryPool pool, int ordinal);
 /* The allocation that holds the address; NULL. */
 region_ref memory_find(uintptr_t at);
 /*

@@ -45,7 +45,7 @@ static CUresult ask(void *out, CUpointer_attribute name, CUdeviceptr at, const r
     case CU_POINTER_ATTRIBUTE_MAPPED:
         return answer(out, (unsigned) 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        return answer(out, (unsigned long long) 0);
+        return answer(out, r.handle_types);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         return answer(out, (unsigned) 0);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:

@@ -316,10 +316,42 @@ FAKE_API cuStreamGetDevice(CUstream handle, CUdevice *device)
     return CUDA_SUCCESS;
 }
 
+/* As cuStreamGetCtx; there are no green contexts. */
+FAKE_API cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
+{
+    NEED_STREAM(s, handle);
+    NEED(nullptr != context && nullptr != green, CUDA_ERROR_INVALID_VALUE);
+    *context = s->context;
+    *green = nullptr;
+    return CUDA_SUCCESS;
+}
+
 FAKE_API cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
 {
     NEED_STREAM(s, handle);
+    NEED(nullptr != function, CUDA_ERROR_INVALID_VALUE);
     NEED_CAPTURE(use(s));
-    stream_put(s, [=] { function(data); });
+    stream_put(s, [=] {
+        in_callback = true;
+        function(data);
+        in_callback = false;
+    });
+    return CUDA_SUCCESS;
+}
+
+/* Not captured, unlike cuLaunchHostFunc. */
+FAKE_API cuStreamAddCallback(CUstream handle, CUstreamCallback function, void *data, unsigned flags)
+{
+    NEED_STREAM(s, handle);
+    NEED(nullptr != function && 0 == flags, CUDA_ERROR_INVALID_VALUE);
+    NEED_CAPTURE(use(s));
+    if (is_captured(s)) {
+        return capture_wait(s);
+    }
+    stream_put(s, [=] {
+        in_callback = true;
+        function(handle, CUDA_SUCCESS, data);
+        in_callback = false;
+    });
     return CUDA_SUCCESS;
 }

@@ -60,6 +60,14 @@ CUstream stream_new(CUcontext context, unsigned flags, int priority);
  * such stream.
  */
 CUstream stream_of(CUstream handle, CUcontext current);
+/*
+ * What a handle means to the functions whose names end in _ptds or _ptsz, which programs for the
+ * per-thread default stream call: 0 is that stream.
+ */
+static inline CUstream of_thread(CUstream handle)
+{
+    return nullptr == handle ? CU_STREAM_PER_THREAD : handle;
+}
 /* Put something on it; returns where it is. */
 point stream_put(CUstream stream, std::function<void()> run);
 /* The same for what takes a while on a real device: FAKECUDA_DELAY makes it take one here. */

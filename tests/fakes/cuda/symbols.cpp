@@ -37,6 +37,8 @@ static const struct {
      "part or all of the requested memory range is already mapped"},
     {CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
      "pointer does not correspond to a registered memory region"},
+    {CUDA_ERROR_NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
+    {CUDA_ERROR_ALREADY_MAPPED, "CUDA_ERROR_ALREADY_MAPPED", "resource already mapped"},
     {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE",
      "the operation cannot be performed in the present state"},
@@ -66,22 +68,42 @@ static CUresult error_text(CUresult code, const char **out, bool words)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/*
- * Functions whose arguments changed: the version from which each name holds, newest first. Others
- * are the same in all versions, under the name with _v2 if there is one.
- */
-static const struct {
+/* Every version of every function: see names.sh. */
+static const struct function {
     const char *name;
     int since;
-    const char *symbol;
-} versions[] = {
-    {"cuCtxCreate", 13000, "cuCtxCreate_v4"},
-    {"cuCtxCreate", 3020, "cuCtxCreate_v2"},
-    {"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
-    {"cuGetProcAddress", 11030, "cuGetProcAddress"},
+    const char *stream, *symbol;
+} functions[] = {
+#define NAME(name, since, stream, symbol) {#name, since, #stream, #symbol},
+#include "names.inc"
+#undef NAME
 };
 
-static void *look_up(const char *name, int version)
+/*
+ * The newest version of a function that both the caller (version) and this driver know. On the
+ * default stream of the thread, where the function has such a form and per_thread asks for it.
+ */
+static const function *look_up(const char *name, int version, bool per_thread, bool *newer)
+{
+    const function *best = nullptr;
+
+    *newer = false;
+    for (const function &f : functions) {
+        const bool own_form = '\0' != f.stream[0];
+        if (0 != strcmp(f.name, name) || f.since > opt().version || (own_form && !per_thread)) {
+            continue;
+        }
+        if (f.since > version) {
+            *newer = true;
+        } else if (nullptr == best || ('\0' != best->stream[0]) < own_form ||
+                   (('\0' != best->stream[0]) == own_form && best->since < f.since)) {
+            best = &f;
+        }
+    }
+    return best;
+}
+
+static void *address_of(const char *symbol)
 {
     static void *self = [] {
         Dl_info info = {};
@@ -89,15 +111,8 @@ static void *look_up(const char *name, int version)
                    ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD)
                    : nullptr;
     }();
-    void *found;
 
-    for (const auto &v : versions) {
-        if (0 == strcmp(v.name, name) && version >= v.since) {
-            return dlsym(self, v.symbol);
-        }
-    }
-    found = dlsym(self, (std::string(name) + "_v2").c_str());
-    return nullptr != found ? found : dlsym(self, name);
+    return dlsym(self, symbol);
 }
 
 } /* namespace fake */
@@ -113,14 +128,20 @@ FAKE_API cuGetErrorString(CUresult code, const char **words)
     return error_text(code, words, true);
 }
 
-FAKE_API cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t,
+FAKE_API cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *result)
 {
+    bool newer;
+
     NEED(nullptr != name && nullptr != function, CUDA_ERROR_INVALID_VALUE);
-    *function = 0 == strncmp(name, "cu", 2) ? look_up(name, version) : nullptr;
+    NEED(flags <= CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, CUDA_ERROR_INVALID_VALUE);
+    const struct function *f = look_up(
+        name, version, 0 != (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM), &newer);
+    *function = nullptr == f ? nullptr : address_of(f->symbol);
     if (nullptr != result) {
         *result = nullptr != *function ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : newer              ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                        : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     }
-    return nullptr != *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    return nullptr != *function || '\0' == *name ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Virtual memory management: addresses, physical memory, mappings and access rights apart from each
- * other. Such memory has no context and no handle for other processes by cuIpcGetMemHandle. One
- * mapping is one allocation here; the whole of a handle is mapped at once.
+ * other. Such memory has no context, and goes to other processes as a file descriptor, not by
+ * cuIpcGetMemHandle. One mapping is one allocation here; the whole of a handle is mapped at once.
  */
 #include "cuda_emu.h"
 #include "memory.h"
 
 #include <cstring>
+#include <fcntl.h>
 #include <map>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fake
 {
 
 constexpr size_t GRANULARITY = 2 << 20;
+constexpr uint32_t MAGIC = 0x4643564d;
 
 /* Physical memory; it goes when it is neither held nor mapped. */
 struct physical {
@@ -22,6 +26,7 @@ struct physical {
     size_t bytes;
     int fd;
     int held;
+    bool fresh; /* nobody has written to it */
     ~physical()
     {
         close(fd);
@@ -56,6 +61,7 @@ static region_ref vmm_at(uintptr_t at)
 static bool good_prop(const CUmemAllocationProp *prop)
 {
     return nullptr != prop && CU_MEM_ALLOCATION_TYPE_PINNED == prop->type &&
+           prop->requestedHandleTypes <= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR &&
            CU_MEM_LOCATION_TYPE_DEVICE == prop->location.type && device_known(prop->location.id);
 }
 
@@ -108,6 +114,7 @@ FAKE_API cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
     p->bytes = bytes;
     p->fd = memory_file(bytes);
     p->held = 1;
+    p->fresh = true;
     NEED(p->fd >= 0, CUDA_ERROR_OUT_OF_MEMORY);
     std::lock_guard<std::mutex> lock(vmm_mutex);
     *handle = next_handle++;
@@ -153,8 +160,10 @@ FAKE_API cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAlloc
     r->fd = dup(p->fd);
     r->ordinal = p->prop.location.id;
     r->machine = device_machine(r->ordinal);
-    CUresult status = memory_map(r, true);
+    r->handle_types = p->prop.requestedHandleTypes;
+    CUresult status = memory_map(r, p->fresh);
     NEED(CUDA_SUCCESS == status, status);
+    p->fresh = false;
     mapped[at] = handle;
     return CUDA_SUCCESS;
 }
@@ -183,8 +192,20 @@ FAKE_API cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc *des
     NEED(nullptr != r && at == r->base && bytes == r->bytes && nullptr != desc,
          CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < n; i++) {
-        if (desc[i].location.id == r->ordinal) {
-            r->accessible = CU_MEM_ACCESS_FLAGS_PROT_READWRITE == desc[i].flags;
+        NEED(CU_MEM_LOCATION_TYPE_DEVICE == desc[i].location.type &&
+                 (CU_MEM_ACCESS_FLAGS_PROT_NONE == desc[i].flags ||
+                  CU_MEM_ACCESS_FLAGS_PROT_READWRITE == desc[i].flags),
+             CUDA_ERROR_INVALID_VALUE);
+        NEED(device_known(desc[i].location.id) &&
+                 device_reaches(device_machine(desc[i].location.id), r->machine),
+             CUDA_ERROR_INVALID_DEVICE);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bit = uint64_t(1) << desc[i].location.id;
+        if (CU_MEM_ACCESS_FLAGS_PROT_READWRITE == desc[i].flags) {
+            r->access |= bit;
+        } else {
+            r->access &= ~bit;
         }
     }
     memory_changed();
@@ -196,8 +217,9 @@ FAKE_API cuMemGetAccess(unsigned long long *flags, const CUmemLocation *where, C
     NEED_DRIVER();
     region_ref r = vmm_at(at);
     NEED(nullptr != r && nullptr != flags && nullptr != where, CUDA_ERROR_INVALID_VALUE);
-    *flags = r->accessible && where->id == r->ordinal ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                                      : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    NEED(device_known(where->id), CUDA_ERROR_INVALID_DEVICE);
+    *flags = 0 != (r->access >> where->id & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                               : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return CUDA_SUCCESS;
 }
 
@@ -223,16 +245,64 @@ FAKE_API cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
     return CUDA_SUCCESS;
 }
 
-/* Handles for other processes: none here. */
-FAKE_API cuMemExportToShareableHandle(void *, CUmemGenericAllocationHandle,
-                                      CUmemAllocationHandleType, unsigned long long)
+/*
+ * Export: a file descriptor of the memory's file, whose control page says what it is. Another
+ * process gets it over a socket, or as a child, or by pidfd_getfd().
+ */
+FAKE_API cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags)
 {
-    return CUDA_ERROR_NOT_SUPPORTED;
+    NEED_DRIVER();
+    NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
+    std::lock_guard<std::mutex> lock(vmm_mutex);
+    std::shared_ptr<physical> p = physical_of(handle);
+    NEED(nullptr != out && nullptr != p && 0 == flags &&
+             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == type &&
+             type == p->prop.requestedHandleTypes,
+         CUDA_ERROR_INVALID_VALUE);
+    control *c = memory_control(p->fd, p->bytes);
+    NEED(nullptr != c, CUDA_ERROR_OUT_OF_MEMORY);
+    c->magic = MAGIC;
+    c->machine = device_machine(p->prop.location.id);
+    munmap((void *) c, PAGE);
+    const int fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    NEED(fd >= 0, CUDA_ERROR_OUT_OF_MEMORY);
+    memcpy(out, &fd, sizeof(fd));
+    return CUDA_SUCCESS;
 }
-FAKE_API cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *, void *,
-                                        CUmemAllocationHandleType)
+
+/* The descriptor stays the caller's. */
+FAKE_API cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from,
+                                        CUmemAllocationHandleType type)
 {
-    return CUDA_ERROR_NOT_SUPPORTED;
+    const int fd = (int) (intptr_t) from;
+    struct stat st;
+
+    NEED_DRIVER();
+    NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
+    NEED(nullptr != handle && CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == type,
+         CUDA_ERROR_INVALID_VALUE);
+    NEED(0 == fstat(fd, &st) && st.st_size > (off_t) PAGE, CUDA_ERROR_INVALID_VALUE);
+    const size_t bytes = (size_t) st.st_size - PAGE;
+    control *c = memory_control(fd, bytes);
+    NEED(nullptr != c, CUDA_ERROR_INVALID_VALUE);
+    const bool good = MAGIC == c->magic;
+    const int device = good ? device_ordinal(c->machine) : -1;
+    munmap((void *) c, PAGE);
+    NEED(good, CUDA_ERROR_INVALID_VALUE);
+    NEED(device >= 0, CUDA_ERROR_INVALID_DEVICE);
+    auto p = std::make_shared<physical>();
+    p->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    p->prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+    p->prop.requestedHandleTypes = type;
+    p->bytes = bytes;
+    p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    p->held = 1;
+    NEED(p->fd >= 0, CUDA_ERROR_OUT_OF_MEMORY);
+    std::lock_guard<std::mutex> lock(vmm_mutex);
+    *handle = next_handle++;
+    handles[*handle] = p;
+    return CUDA_SUCCESS;
 }
 
 /* A buffer as a dma-buf: none here. */
