@@ -22,7 +22,8 @@ fault; what is there already is not run again, so a run can be killed, and goes 
     --seconds=N                end after that time (exit status 3)
 
 Tests that are known to catch the fault come first, then the others, the cheapest first. Each test runs once without a
-fault before, with --known only where table.tsv does not have its seconds; one that fails then is an error. Exit status 0: each fault was caught; 1: not, or an error.
+fault before; with --known only where table.tsv does not have its seconds, or behind a fault that it catches in another row
+than caught.tsv says. One that fails then is an error. Exit status 0: each fault was caught; 1: not, or an error.
 
 report: --quick=FILE (a name a line) or, without it, make's print-quick-tests in --build=DIR says which tests are quick; exit
 status 1 when they catch less than 95% of what any test catches, which it also does from the tables alone. --write: the tables beside this file.

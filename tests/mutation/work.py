@@ -74,9 +74,9 @@ def make_variables(build, names):
 
 
 def clean_environment():
-    """The environment without what would change the tests, or is of a make above."""
+    """The environment without what would change the tests or configure, or is of a make above."""
     return {k: v for k, v in os.environ.items()
-            if not re.match(r"GPURING_|FAKECUDA_|MAKE|MFLAGS|TESTS$|LD_LIBRARY_PATH$", k)}
+            if not re.match(r"GPURING_|FAKECUDA_|MAKE|MFLAGS|(TESTS|LD_LIBRARY_PATH|MPIRUN|OMPI_INFO)$", k)}
 
 
 class Work:
