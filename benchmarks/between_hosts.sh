@@ -46,7 +46,7 @@ run() { # LAYOUT NAME OPTIONS...: lines "layout collective bytes name us algorit
             '$7 ~ /^[0-9]/ { print layout, $1, $7, name, $column, $17 == "" ? "-" : $17, $18 }' >>"$data"
 }
 
-gpuring=(--mca coll gpuring --mca coll_gpuring_host 1 --mca coll_gpuring_nodes 1)
+gpuring=(--mca coll gpuring --mca coll_gpuring_nodes 1)
 for ((k = 0; k < rounds; k++)); do
     for layout in $layouts; do
         for algorithm in $algorithms; do

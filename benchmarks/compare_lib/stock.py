@@ -28,7 +28,7 @@ NAMES = [config.name for config in ALL]
 
 
 def gpuring(opts):
-    args = ["--mca", "coll", "gpuring", "--mca", "coll_gpuring_host", "1"]
+    args = ["--mca", "coll", "gpuring"]
     return Config("gpuring", None, "gpuring", args + opts.gpuring_arg)
 
 

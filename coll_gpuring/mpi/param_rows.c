@@ -22,9 +22,9 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"priority", USER, GR_KIND_INT, GR_PARAM_PRIORITY, 90, 0, 100, &gr_settings.priority,
      "Priority of the component, 0..100 (default 90); 0: not selected. Communicators whose ranks "
      "have different priorities are left to other components"},
-    {"host", USER, GR_KIND_INT, GR_PARAM_HOST, 0, 0, 1, NULL,
-     "1: take collectives on buffers in host memory, too; 0 (default): leave them to other "
-     "components"},
+    {"host", USER, GR_KIND_HOST, GR_PARAM_HOST, 0, 0, 0, NULL,
+     "1: take collectives on buffers in host memory, too; 0: leave them to other components; auto "
+     "(default): 1 if the MCA parameter coll names gpuring, else 0"},
     {"algorithm", USER, GR_KIND_ALGORITHM, GR_PARAM_COMMON, 0, 0, 0, NULL, "all collectives"},
     {"algorithm_allreduce", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE, 0, 0,
      0, NULL, "Allreduce"},
@@ -57,7 +57,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "permits it between all ranks of a communicator; 0: copy them through shared memory"},
     {"measure", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.measure,
      "1 (default): rank 0 of the job measures in MPI_Init, in about 5 ms, how fast ranks of its "
-     "node exchange data, if coll_gpuring_host is 1, ranks do not share cores, and no tuning file "
+     "node exchange data, if host memory is taken, ranks do not share cores, and no tuning file "
      "says it; all ranks choose by that how messages in host memory are copied. Of a "
      "communicator of several nodes, rank 0 measures the network at the first call. 0: built-in "
      "constants"},

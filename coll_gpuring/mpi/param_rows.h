@@ -9,6 +9,7 @@ BEGIN_C_DECLS
 
 enum gr_param_kind {
     GR_KIND_INT,
+    GR_KIND_HOST,
     GR_KIND_ALGORITHM,
     GR_KIND_PROTOCOL,
     GR_KIND_TORUS,

@@ -13,6 +13,7 @@
 #include "engine/process.h"
 #include "mpi/comm_torus.h"
 #include "mpi/param_rows.h"
+#include "mpi/selection.h"
 
 #include "base/words.h"
 #include "link/lease.h"
@@ -42,9 +43,9 @@ static union {
 } raw[ROWS];
 
 static const char *const text_default[] = {
-    [GR_KIND_ALGORITHM] = "auto", [GR_KIND_PROTOCOL] = "auto",  [GR_KIND_TORUS] = "",
-    [GR_KIND_SYNC] = "none",      [GR_KIND_TRANSPORT] = "auto", [GR_KIND_REPORT] = "none",
-    [GR_KIND_FILE] = "",          [GR_KIND_CONSTANT] = "",
+    [GR_KIND_HOST] = "auto",   [GR_KIND_ALGORITHM] = "auto", [GR_KIND_PROTOCOL] = "auto",
+    [GR_KIND_TORUS] = "",      [GR_KIND_SYNC] = "none",      [GR_KIND_TRANSPORT] = "auto",
+    [GR_KIND_REPORT] = "none", [GR_KIND_FILE] = "",          [GR_KIND_CONSTANT] = "",
 };
 
 /* GR_NWAYS when there is none of that name. */
@@ -200,6 +201,8 @@ static bool is_good(const struct gr_param_row *row, int64_t value)
     switch (row->kind) {
     case GR_KIND_INT:
         return value >= row->min && value <= row->max && 0 == value % multiple_of(row);
+    case GR_KIND_HOST:
+        return 0 == value || 1 == value;
     case GR_KIND_ALGORITHM:
         return -1 == value ||
                (value >= 0 && value < GR_NWAYS && way_is_allowed(row->compared, (int) value));
@@ -244,6 +247,18 @@ static int64_t check_int(const struct gr_param_row *row, int value)
     snprintf(def, sizeof(def), "%d", row->def);
     complain(row, given, allowed, def);
     return row->def;
+}
+
+/* Whether host memory is taken: auto is settled here. */
+static int64_t check_host(const struct gr_param_row *row, const char *text)
+{
+    if (0 == strcmp(text, "0") || 0 == strcmp(text, "1")) {
+        return '1' == text[0];
+    }
+    if (0 != strcmp(text, "auto")) {
+        complain(row, text, "auto 0 1", "auto");
+    }
+    return mca_coll_gpuring_selection_names_it();
 }
 
 static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
@@ -353,6 +368,9 @@ void mca_coll_gpuring_params_check(void)
         switch (row->kind) {
         case GR_KIND_INT:
             value = check_int(row, raw[k].number);
+            break;
+        case GR_KIND_HOST:
+            value = check_host(row, text);
             break;
         case GR_KIND_ALGORITHM:
             value = check_algorithm(row, text);

@@ -24,6 +24,38 @@
  */
 static const char *const companions[] = {"basic", "libnbc", "self", "inter", "tuned", NULL};
 
+/* The names of a selection; to be freed. NULL: there is none, it only excludes, or no memory. */
+static char **named_components(void)
+{
+    const char *selection = ompi_coll_base_framework.framework_selection;
+
+    if (NULL == selection || '^' == selection[0]) {
+        return NULL;
+    }
+    return opal_argv_split(selection, ',');
+}
+
+static bool is_named(char **names, const char *name)
+{
+    int k;
+
+    for (k = 0; NULL != names && NULL != names[k]; k++) {
+        if (0 == strcmp(names[k], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mca_coll_gpuring_selection_names_it(void)
+{
+    char **names = named_components();
+    bool named = is_named(names, "gpuring");
+
+    opal_argv_free(names);
+    return named;
+}
+
 static bool is_loaded(const char *name)
 {
     mca_base_component_list_item_t *item;
@@ -42,17 +74,15 @@ static bool is_loaded(const char *name)
  * The selection with the missing companions at its end; to be freed. NULL: nothing is missing, or
  * no memory.
  */
-static char *completed_selection(const char *selection)
+static char *completed_selection(void)
 {
-    char **names = opal_argv_split(selection, ',');
+    char **names = named_components();
     char *text = NULL;
-    int k, n, have, missing = 0;
+    int k, missing = 0;
 
-    for (k = 0; NULL != companions[k]; k++) {
-        n = opal_argv_count(names);
-        for (have = 0; have < n && 0 != strcmp(names[have], companions[k]); have++) {
-        }
-        if (have == n && OPAL_SUCCESS == opal_argv_append_nosize(&names, companions[k])) {
+    for (k = 0; NULL != names && NULL != companions[k]; k++) {
+        if (!is_named(names, companions[k]) &&
+            OPAL_SUCCESS == opal_argv_append_nosize(&names, companions[k])) {
             missing++;
         }
     }
@@ -85,16 +115,12 @@ static void register_after(opal_list_item_t *last)
 int mca_coll_gpuring_selection_complete(void)
 {
     mca_base_framework_t *framework = &ompi_coll_base_framework;
-    const char *selection = framework->framework_selection;
     opal_list_item_t *last;
     char *text;
     int var, rc;
 
-    /* no selection, or one that only excludes: everything is there */
-    if (NULL == selection || '\0' == selection[0] || '^' == selection[0] || is_loaded("basic")) {
-        return OMPI_SUCCESS;
-    }
-    text = completed_selection(selection);
+    /* without a selection, or with one that only excludes, everything is there */
+    text = is_loaded("basic") ? NULL : completed_selection();
     if (NULL == text) {
         return OMPI_SUCCESS;
     }

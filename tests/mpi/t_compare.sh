@@ -228,7 +228,7 @@ runs_all() {
     fake 0 -n 999 -m 8:8 -i 3 -x 1 bcast reduce --gpuring-arg='--mca a b' --form=persistent &&
         calls gpuring_bench 81 && calls '--mca coll ^gpuring --mca pml ob1 .*/gpuring_bench' 36 &&
         calls '--mca coll ^gpuring --mca pml ucx --mca opal_common_ucx_tls any ' 36 &&
-        calls '--mca coll_sm_priority 100 ' 36 && calls '--mca coll gpuring --mca coll_gpuring_host 1 --mca a b ' 9 &&
+        calls '--mca coll_sm_priority 100 ' 36 && calls '--mca coll gpuring --mca a b ' 9 &&
         calls ' --oversubscribe --mca mpi_yield_when_idle 1 ' 81 &&
         calls 'bench bcast reduce -m 8:8 -i 3 -x 1 --persistent ' 81 &&
         one err 'left out: ob1+han, ucx+han: this Open MPI has no coll/han' && one err 'round 1 .* s to go' &&
@@ -265,7 +265,7 @@ outlives_hang() {
 }
 
 stops_without_gpuring() {
-    FAKE_HANG=gpuring_host fake 1 --quick --timeout=5 -m 8:8 bcast --configs=ob1+tuned &&
+    FAKE_HANG='coll gpuring' fake 1 --quick --timeout=5 -m 8:8 bcast --configs=ob1+tuned &&
         one err 'nothing is left to compare: gpuring failed'
 }
 

@@ -42,8 +42,16 @@ tap_check "not selected with a priority below tuned's" good_without_gpuring
 grun 3 --mca coll ^gpuring -- hello_coll
 tap_check "--mca coll ^gpuring" good_without_gpuring
 tap_check "--mca coll ^gpuring leaves no counters" seen '^pvars: none'
-GR_HOST=0 grun 3 -- hello_coll
-tap_check "host buffers are left to others without coll_gpuring_host" good_without_gpuring
+GR_HOST=auto grun 3 -- hello_coll
+tap_check "host buffers are left to others where the selection does not name it" good_without_gpuring
+GR_HOST=auto grun 3 --mca coll gpuring -- hello_coll
+tap_check "host buffers are taken where the selection names it" good_through_gpuring
+GR_HOST=auto grun 3 --mca coll tuned,basic,libnbc,gpuring -- hello_coll
+tap_check "also behind other names" good_through_gpuring
+GR_HOST=1 grun 3 -- hello_coll
+tap_check "coll_gpuring_host 1: also where it does not name it" good_through_gpuring
+GR_HOST=0 grun 3 --mca coll gpuring -- hello_coll
+tap_check "coll_gpuring_host 0: they are left to others" good_without_gpuring
 
 export OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$GR_DIR
 rc=0

@@ -43,7 +43,7 @@ device_slots 1 2..64
 device_slot_bytes 1000 256
 device_pool_mib 0 1..
 stage_bytes -1 0..
-host 7 0..1
+host 7 auto 0 1
 nodes 2 0..1
 nodes_ask -1 0..1000000
 nodes_transport tcp auto ucx pml
