@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Planted faults are seen: each of some that faults.toml has, by a test that is known to see it (caught.tsv). Prints TAP, with
-# that test. One in GPURING_MUTANTS of them (default 10; 1: all), by GPURING_SEED which. Environment: srcdir (default: two
+# that test. One in GPURING_MUTANTS of them (default 14; 1: all), by GPURING_SEED which. Environment: srcdir (default: two
 # folders up), builddir (default: here; the copy of the sources and its build stay in its folder mutation).
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 99
@@ -12,7 +12,7 @@ make_work
 export GPURING_SEED=${GPURING_SEED:-$$}
 
 python3 "$here/mutation.py" run --build="${builddir:-.}" --source="$srcdir" --results="$work/results" --known --first \
-    --one-in="${GPURING_MUTANTS:-10}" >"$work/said" 2>&1 </dev/null
+    --one-in="${GPURING_MUTANTS:-14}" >"$work/said" 2>&1 </dev/null
 status=$?
 while IFS= read -r line; do
     case $line in
