@@ -11,6 +11,9 @@ AS_CASE(["$with_cuda"],
     [AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin])])
 AS_IF([test -z "$NVCC" && test -n "$with_cuda" && test "x$with_cuda" != xno],
     [AC_MSG_ERROR([no nvcc below $with_cuda: --with-cuda=DIR wants the toolkit's prefix])])
+AC_ARG_WITH([cuda-arch],
+    [AS_HELP_STRING([--with-cuda-arch=LIST],
+        [what kernels are compiled for, in the words of CMake's CUDA_ARCHITECTURES: 90-real is machine code, 90-virtual PTX, 90 both. all: 80-real,90,100-real,120-real, as far as nvcc has them (default: 80-real,90)])])
 gr_cuda_summary="not found"
 AS_IF([test "x$with_cuda" = xno], [gr_cuda_summary="off"])
 CUDA_CPPFLAGS=
@@ -24,8 +27,45 @@ AS_IF([test -n "$NVCC"],
      AC_CHECK_HEADER([cuda.h], [gr_cuda=yes; gr_cuda_summary="toolkit $gr_cuda_version, $NVCC"],
          [gr_cuda_summary="$NVCC, but no cuda.h"])
      CPPFLAGS=$gr_save_CPPFLAGS])
+AS_IF([test "x$gr_cuda" = xyes], [GR_CUDA_ARCHITECTURES])
+GR_CUDA_TOOLKIT=`echo "$gr_cuda_version" | awk -F. '{ print @S|@1 * 1000 + @S|@2 * 10 }'`
 AC_SUBST([CUDA_CPPFLAGS])
+AC_SUBST([GR_CUDA_TOOLKIT])
 AM_CONDITIONAL([HAVE_CUDA], [test "x$gr_cuda" = xyes])
+])
+
+dnl GR_CUDA_ARCHITECTURES: options of nvcc for --with-cuda-arch, in GR_GENCODE. A build that has kernels for another list
+dnl compiles them again.
+AC_DEFUN([GR_CUDA_ARCHITECTURES], [
+gr_known=" `"$NVCC" --list-gpu-arch | sed -n 's/^compute_//p' | tr '\n' ' '`"
+AS_CASE(["$with_cuda_arch"],
+    [no], [AC_MSG_ERROR([--with-cuda-arch wants a list, as 80-real,90])],
+    [yes|""], [gr_list=80-real,90],
+    [all], [gr_list=
+        for gr_arch in 80-real 90 100-real 120-real; do
+            AS_CASE(["$gr_known"], [*" ${gr_arch%-*} "*], [gr_list=${gr_list:+$gr_list,}$gr_arch])
+        done],
+    [gr_list=$with_cuda_arch])
+GR_GENCODE=
+for gr_arch in `echo "$gr_list" | tr ',;' '  '`; do
+    gr_number=${gr_arch%-*}
+    AS_CASE(["$gr_known"], [*" ${gr_number%@<:@af@:>@} "*], [],
+        [AC_MSG_ERROR([--with-cuda-arch: $NVCC knows no $gr_number, but$gr_known])])
+    AS_CASE(["$gr_arch"],
+        [*-real], [gr_code=sm_$gr_number],
+        [*-virtual], [gr_code=compute_$gr_number],
+        [*-*], [AC_MSG_ERROR([--with-cuda-arch: $gr_arch is not one of N, N-real, N-virtual])],
+        [gr_code="@<:@sm_$gr_number,compute_$gr_number@:>@"])
+    GR_GENCODE="$GR_GENCODE -gencode 'arch=compute_$gr_number,code=$gr_code'"
+done
+gr_cuda_summary="$gr_cuda_summary, kernels for $gr_list"
+AC_SUBST([GR_GENCODE])
+AC_CONFIG_COMMANDS([kernels.arch],
+    [gr_old=80-real,90
+     AS_IF([test -f kernels.arch], [gr_old=`cat kernels.arch`])
+     AS_IF([test "x$gr_old" != "x$gr_list"], [rm -f kernels.fatbin])
+     echo "$gr_list" >kernels.arch],
+    [gr_list='$gr_list'])
 ])
 
 dnl GR_UCX: links between nodes over UCX, in a module of their own (net/load.c says why).
