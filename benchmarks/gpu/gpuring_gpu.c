@@ -178,7 +178,9 @@ static void open_gpu(struct bench *b, int number)
     }
     b->gpus = gr_gpus_open(NULL, &rc);
     b->gpu = NULL != b->gpus ? gr_gpu_get(b->gpus, ordinal, &rc) : NULL;
-    if (NULL == b->gpu) {
+    rc = NULL == b->gpu ? rc : gr_gpu_load_kernels(b->gpu);
+    if (0 != rc) {
+        b->gpu = NULL;
         snprintf(b->a.error, sizeof b->a.error, "cannot use the device: error %d, %s", rc,
                  gr_gpu_error());
     }

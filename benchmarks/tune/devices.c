@@ -43,7 +43,9 @@ static void open_gpu(struct tune_devices *d, int number)
     }
     d->gpus = gr_gpus_open(NULL, &rc);
     d->gpu = NULL == d->gpus ? NULL : gr_gpu_get(d->gpus, ordinal, &rc);
-    if (NULL == d->gpu) {
+    rc = NULL == d->gpu ? rc : gr_gpu_load_kernels(d->gpu);
+    if (0 != rc) {
+        d->gpu = NULL;
         snprintf(d->error, sizeof(d->error), "cannot use the device: error %d, %s", rc,
                  gr_gpu_error());
     }

@@ -187,30 +187,11 @@ static int identify(struct gr_gpu *gpu)
 
 static int initialize(struct gr_gpu *gpu)
 {
-    const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int sms, per_sm = 0, rc;
-
-    if (identify(gpu) < 0 || attribute(gpu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &sms) < 0) {
+    if (identify(gpu) < 0 ||
+        attribute(gpu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &gpu->sms) < 0) {
         return GR_ERR_CUDA;
     }
-    rc = gr_cuda_primary(gpu->gpus, gpu->ordinal, &gpu->context);
-    if (0 == rc) {
-        rc = gr_cuda_enter(cuda, gpu->context, &saved);
-    }
-    if (rc < 0) {
-        return rc;
-    }
-    rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, gr_cuda_image, NULL, NULL, 0, NULL, NULL,
-                 0);
-    if (rc < 0) {
-        gpu->library = NULL;
-    } else {
-        rc = resolve_kernels(gpu, &per_sm);
-    }
-    gpu->resident_blocks = sms * per_sm;
-    gr_cuda_leave(cuda, &saved);
-    return rc;
+    return gr_cuda_primary(gpu->gpus, gpu->ordinal, &gpu->context);
 }
 
 static void gpu_destroy(struct gr_gpu *gpu)
@@ -223,6 +204,65 @@ static void gpu_destroy(struct gr_gpu *gpu)
     }
     free(gpu->peers);
     free(gpu);
+}
+
+/*
+ * Machine code runs on drivers of the toolkit's major version and later. PTX is compiled by drivers
+ * of the toolkit's own version and later; cuLibraryLoadData() finds out whether it is needed.
+ */
+static int check_image(const struct gr_cuda *cuda)
+{
+    int version = 0, least = gr_cuda_image_toolkit / 1000;
+
+    if (0 != GR_CUDA(cuda, cuDriverGetVersion, &version)) {
+        return GR_ERR_CUDA;
+    }
+    if (version / 1000 < least) {
+        gr_gpu_error_set("the driver is of CUDA %d.%d, but the kernels need %d.0", version / 1000,
+                         version % 1000 / 10, least);
+        return GR_ERR_NODRIVER;
+    }
+    return 0;
+}
+
+/* The context is current, the lock of gpus is held. */
+static int load_library(struct gr_gpu *gpu)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    int per_sm = 0, rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, gr_cuda_image, NULL, NULL,
+                                 0, NULL, NULL, 0);
+
+    if (rc < 0) {
+        gpu->library = NULL;
+        return rc;
+    }
+    rc = resolve_kernels(gpu, &per_sm);
+    if (rc < 0) {
+        (void) cuda->cuLibraryUnload(gpu->library);
+        gpu->library = NULL;
+        return rc;
+    }
+    gpu->resident_blocks = gpu->sms * per_sm;
+    atomic_store_explicit(&gpu->has_kernels, 1, memory_order_release);
+    return 0;
+}
+
+int gr_gpu_load_kernels(struct gr_gpu *gpu)
+{
+    int rc = 0;
+
+    if (atomic_load_explicit(&gpu->has_kernels, memory_order_acquire)) {
+        return 0;
+    }
+    pthread_mutex_lock(&gpu->gpus->lock);
+    if (NULL == gpu->library) {
+        rc = check_image(&gpu->gpus->cuda);
+        if (0 == rc) {
+            GR_IN_CONTEXT(rc, gpu, load_library(gpu));
+        }
+    }
+    pthread_mutex_unlock(&gpu->gpus->lock);
+    return rc;
 }
 
 static int gpu_create(struct gr_gpus *gpus, int ordinal, struct gr_gpu **out)

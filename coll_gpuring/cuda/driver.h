@@ -12,12 +12,16 @@
 
 #include <stddef.h>
 
-/* The oldest supported driver: CUDA 12.0, which introduced cuLibraryLoadData. */
+/*
+ * The oldest supported driver: CUDA 12.0, which introduced cuLibraryLoadData. Kernels need the major
+ * version of the toolkit that compiled them (image.h).
+ */
 #define GR_CUDA_LEAST 12000
 
 /* X(function, interface version, NEEDED or OPTIONAL) for each function. */
 #define GR_CUDA_FUNCTIONS(X)                                     \
     X(cuInit, 2000, NEEDED)                                      \
+    X(cuDriverGetVersion, 2020, NEEDED)                          \
     X(cuGetErrorName, 6000, NEEDED)                              \
     X(cuDeviceGet, 2000, NEEDED)                                 \
     X(cuDeviceGetCount, 2000, NEEDED)                            \

@@ -2,6 +2,8 @@
 /* The file GR_FATBIN, embedded (image.h). So the CUDA toolkit is needed for building only. */
 #include "cuda/image.h"
 
+const int gr_cuda_image_toolkit = GR_CUDA_TOOLKIT;
+
 __asm__(".section .rodata\n"
         ".balign 16\n"
         ".globl gr_cuda_image\n"

@@ -8,4 +8,7 @@
 extern const unsigned char gr_cuda_image[];
 extern const unsigned char gr_cuda_image_end[];
 
+/* The version of the toolkit that compiled the kernels, as CUDA_VERSION: 13000 is CUDA 13.0. */
+extern const int gr_cuda_image_toolkit;
+
 #endif

@@ -36,12 +36,14 @@ struct gr_gpu {
     struct gr_gpus *gpus;
     int ordinal;
     CUcontext context; /* the device's primary context */
-    CUlibrary library; /* the kernels */
+    CUlibrary library; /* the kernels; NULL: not loaded; under the lock of gpus */
     CUfunction kernels[GR_NKERNELS];
+    atomic_int has_kernels; /* all kernels are loaded */
     struct gr_gpu_id id;
     char model[64];       /* the name of its model */
     int numa;             /* NUMA node; -1: unknown */
-    int resident_blocks;  /* see gr_gpu_resident_blocks() */
+    int sms;              /* number of multiprocessors */
+    int resident_blocks;  /* see gr_gpu_resident_blocks(); 0: kernels are not loaded */
     unsigned char *peers; /* enum gr_peer_access by ordinal; under the lock of gpus */
 };
 

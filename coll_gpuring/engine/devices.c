@@ -214,6 +214,7 @@ bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer)
 struct gr_gpu *mca_coll_gpuring_gpu_pick(const void *const buffers[2], int *error)
 {
     struct gr_gpus *gpus = find_gpus(error);
+    struct gr_gpu *gpu;
     int ordinal = -1, k;
 
     if (NULL == gpus) {
@@ -222,7 +223,9 @@ struct gr_gpu *mca_coll_gpuring_gpu_pick(const void *const buffers[2], int *erro
     for (k = 0; k < 2 && ordinal < 0; k++) {
         ordinal = find_pointer(gpus, buffers[k]).device;
     }
-    return gr_gpu_get(gpus, ordinal < 0 ? default_ordinal(gpus) : ordinal, error);
+    gpu = gr_gpu_get(gpus, ordinal < 0 ? default_ordinal(gpus) : ordinal, error);
+    *error = NULL == gpu ? *error : gr_gpu_load_kernels(gpu);
+    return 0 == *error ? gpu : NULL;
 }
 
 struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_process *process, struct gr_gpu *gpu,

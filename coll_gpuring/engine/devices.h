@@ -34,7 +34,7 @@ bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer);
 
 /*
  * The device for a call: that of its buffers (NULL: there is none), else the current one, else one
- * by local rank; and its pool. Loads the driver. NULL on error, with *error an enum gr_error.
+ * by local rank; and its pool. Loads the driver, and the device's kernels. NULL on error, with *error an enum gr_error.
  */
 struct gr_gpu *mca_coll_gpuring_gpu_pick(const void *const buffers[2], int *error);
 struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_process *process, struct gr_gpu *gpu,

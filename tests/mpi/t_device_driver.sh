@@ -21,6 +21,21 @@ WRAPPER=$work/old_driver_on_rank_0 GPURING_MATRIX=random GPURING_BUDGET=1 on_dev
     --mca coll_gpuring_cuda 1 -- matrix
 tap_check "one rank's driver is too old: said once" said_once 'gpuring: rank [0-9]+ of .* cannot use a GPU .*11\.8'
 
+# a driver that is too old for the kernels, but can copy; without an older one that will do there is nothing to show
+toolkit=$(sed -n 's/^GR_CUDA_TOOLKIT = //p' "${builddir:-.}/Makefile")
+older=$((toolkit / 1000 * 1000 - 10))
+too_old="gpuring: rank [0-9]+ of .* cannot use a GPU \(the driver is of CUDA .*, but the kernels need $((toolkit / 1000))\.0\)"
+if [ "$older" -ge 12000 ]; then
+    wrapper older_driver_on_rank_0 "[ \$OMPI_COMM_WORLD_RANK != 0 ] || export FAKECUDA_VERSION=$older"
+    WRAPPER=$work/older_driver_on_rank_0 GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+        "one rank's driver is older than the kernels: staged" good_by_staging 3 $small -- matrix
+    tap_check "one rank's driver is older than the kernels: said once" said_once "$too_old"
+    in_all && FAKECUDA_VERSION=$older GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+        "all ranks' drivers are older than the kernels: staged" good_by_staging 3 $small -- matrix
+else
+    tap_skip "a driver that is older than the kernels" "such drivers lack functions, too"
+fi
+
 # a program that uses no device pays with no context
 log=$work/contexts
 GPURING_MEMORY=host FAKECUDA_LOG=$log on_devices "host memory only" all_good 3 $small --mca coll_gpuring_cuda 1 -- hello_coll

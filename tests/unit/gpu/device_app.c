@@ -170,7 +170,8 @@ struct gr_gpu *get_gpu(struct gr_gpus *gpus, int ordinal)
     int error;
     struct gr_gpu *gpu = gr_gpu_get(gpus, ordinal, &error);
 
-    if (NULL == gpu) {
+    error = NULL == gpu ? error : gr_gpu_load_kernels(gpu);
+    if (0 != error) {
         fprintf(stderr, "# gr_gpu_get: %d, %s\n", error, gr_gpu_error());
         _exit(1);
     }

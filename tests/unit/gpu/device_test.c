@@ -7,6 +7,7 @@
 #include "cuda/device.h"
 #include "cuda/driver.h"
 #include "cuda/error.h"
+#include "cuda/image.h"
 #include "cuda/ipc.h"
 #include "cuda/memory.h"
 #include "cuda/peer.h"
@@ -142,6 +143,15 @@ static void all_kernels_are_loaded_at_once(void)
     gr_gpus_close(gpus);
 }
 
+/* A device with its kernels; NULL: *error. */
+static struct gr_gpu *make_ready(struct gr_gpus *gpus, int *error)
+{
+    struct gr_gpu *gpu = gr_gpu_get(gpus, 0, error);
+
+    *error = NULL == gpu ? *error : gr_gpu_load_kernels(gpu);
+    return 0 == *error ? gpu : NULL;
+}
+
 /*
  * Whatever fails: no device, the code and the words, no context left behind, and the next try
  * works.
@@ -174,7 +184,7 @@ static void making_ready_fails(void)
         }
         calls = 0;
         fail_at = number[step];
-        CHECK(NULL == gr_gpu_get(gpus, 0, &error));
+        CHECK(NULL == make_ready(gpus, &error));
         CHECK_INT(error, GR_ERR_GPU_SPACE);
         CHECK(NULL != strstr(gr_gpu_error(), words[step]));
         CHECK(NULL == current());
@@ -183,6 +193,40 @@ static void making_ready_fails(void)
         APP(cuDevicePrimaryCtxGetState, 0, &flags, &active);
         CHECK_INT(active, 0);
     }
+}
+
+/* A driver older than the toolkit of the kernels: copies work, and the error says both versions. */
+static void an_older_driver_copies(void)
+{
+    enum { BYTES = 1000 };
+    struct gr_gpus *gpus = open_gpus();
+    unsigned char out[BYTES];
+    struct gr_gpu *gpu;
+    char words[64];
+    int error;
+    void *at;
+
+    app_start();
+    app_use(0);
+    at = app_memory(APP_DEVICE, BYTES);
+    app_fill(at, 7, BYTES);
+    gpu = gr_gpu_get(gpus, 0, &error);
+    CHECK(NULL != gpu);
+    real = gpus->cuda;
+    COUNT(gpus, cuLibraryLoadData);
+    if (gr_cuda_image_toolkit < 13000) { /* of the version of the row's driver */
+        CHECK_INT(gr_gpu_load_kernels(gpu), 0);
+        CHECK_INT(calls, 1);
+    } else {
+        snprintf(words, sizeof(words), "the driver is of CUDA 12.8, but the kernels need %d.0",
+                 gr_cuda_image_toolkit / 1000);
+        CHECK_INT(gr_gpu_load_kernels(gpu), GR_ERR_NODRIVER);
+        CHECK(0 == strcmp(gr_gpu_error(), words));
+        CHECK_INT(calls, 0);
+    }
+    CHECK_INT(gr_gpu_copy(gpu, out, at, BYTES), 0);
+    CHECK(7 == out[0] && 7 == out[BYTES - 1]);
+    gr_gpus_close(gpus);
 }
 
 static int fits(void)
@@ -368,6 +412,7 @@ int main(int argc, char **argv)
         ROW(contexts_stay, "FAKECUDA_DEVICES=2"),
         ROW(all_kernels_are_loaded_at_once, "FAKECUDA_DEVICES=2"),
         ROW(making_ready_fails, NULL),
+        ROW(an_older_driver_copies, "FAKECUDA_VERSION=12080"),
         ROW(the_largest_kernel_bounds_blocks, "FAKECUDA_SMS=7"),
         ROW(one_device_for_all_threads, NULL),
         ROW(the_device_is_full, "FAKECUDA_MEM=4"),
