@@ -57,6 +57,7 @@ const char *mca_coll_gpuring_error_text(int rc)
     case GR_ERR_NOMEM:
         return "out of memory";
     case GR_ERR_CUDA:
+    case GR_ERR_GPU_SPACE:
         return gr_gpu_error();
     case GR_ERR_FOREIGN:
     case GR_ERR_SYS:

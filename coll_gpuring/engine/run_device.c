@@ -148,7 +148,7 @@ static int device_poll(struct gr_op *op, uint64_t *moved)
 {
     int rc = gr_gpu_op_poll(&op->run.device.op, moved);
 
-    if (GR_ERR_CUDA == rc) {
+    if (GR_ERR_CUDA == rc || GR_ERR_GPU_SPACE == rc) {
         mca_coll_gpuring_op_report_failure(op, "a kernel failed: ", gr_gpu_error());
     } else if (rc < 0) {
         mca_coll_gpuring_op_report_error(op, rc);

@@ -28,6 +28,12 @@
 /* Polls between two queries whether the stream has failed. */
 #define POLLS_PER_QUERY 1024
 
+/*
+ * Launches and queries of an op that may fail, and are made again: other ranks may have completed
+ * the call by then. The driver repeats an error that is not transient.
+ */
+#define TRANSIENT_ERRORS 2
+
 /* Errors of the driver in a row after which its context counts as broken: nothing runs in it. */
 #define MAX_ERRORS 100
 
@@ -164,8 +170,14 @@ static int launch(struct gr_gpu_op *op)
     op->args.launch = ++team->launches;
     rc = gr_gpu_launch(team->stream, op->kernel, op->nchannels, &op->args);
     op->launched = 0 == rc;
-    op->args.fresh = 0;
+    op->args.fresh = op->args.fresh && 0 != rc;
     return rc;
+}
+
+/* GR_AGAIN for the first errors of an op, then the error. */
+static int count_error(struct gr_gpu_op *op, int rc)
+{
+    return ++op->errors <= TRANSIENT_ERRORS ? GR_AGAIN : rc;
 }
 
 /* Whether all blocks of the last launch have exited. */
@@ -232,19 +244,17 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
     }
     if (!op->launched) {
         rc = launch(op);
-        return rc < 0 ? rc : GR_AGAIN;
+        return rc < 0 ? count_error(op, rc) : GR_AGAIN;
     }
     if (!all_reported(op)) {
         /* a failed kernel does not report */
-        if (0 == ++op->polls % POLLS_PER_QUERY && 0 > gr_gpu_stream_done(op->team->stream)) {
-            return GR_ERR_CUDA;
-        }
-        return GR_AGAIN;
+        rc = 0 == ++op->polls % POLLS_PER_QUERY ? gr_gpu_stream_done(op->team->stream) : 0;
+        return rc < 0 ? count_error(op, rc) : GR_AGAIN;
     }
     /* The blocks are about to end. Their stores are visible to later work only after that. */
     rc = gr_gpu_stream_done(op->team->stream);
     if (1 != rc) {
-        return 0 == rc ? GR_AGAIN : rc;
+        return 0 == rc ? GR_AGAIN : count_error(op, rc);
     }
     read_reports(op, moved);
     return is_done(op) ? GR_DONE : GR_AGAIN;

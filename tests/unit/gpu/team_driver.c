@@ -27,6 +27,11 @@ void td_fail(enum td_function function, int rank, unsigned after, unsigned times
     faults[function].error = error;
 }
 
+unsigned td_left(enum td_function function)
+{
+    return faults[function].times;
+}
+
 unsigned td_calls(enum td_function function, int rank)
 {
     return calls[function][rank];

@@ -32,6 +32,9 @@ void td_install(struct gr_gpus *gpus, uint32_t threads);
  */
 void td_fail(enum td_function function, int rank, unsigned after, unsigned times, CUresult error);
 
+/* Calls of the function that are still to fail. */
+unsigned td_left(enum td_function function);
+
 /* Calls of the function for the rank so far, those that failed too. */
 unsigned td_calls(enum td_function function, int rank);
 

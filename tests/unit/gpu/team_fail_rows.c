@@ -19,6 +19,9 @@ static const struct ex_case ring = {.coll = GR_COLL_ALLREDUCE,
                                     .count = 2000,
                                     .seed = 1};
 
+/* Errors of an op that fail it. */
+enum { ERRORS = 3 };
+
 /* Seconds after which a failure must have come out. */
 enum { SOON = 240 };
 
@@ -53,7 +56,7 @@ static void fail_at(enum td_function function, unsigned after, CUresult error)
         CHECK_INT(tc_begin(&calls[r], &t, r, &ring), 0);
         calls[r].op.args.patience = 20;
     }
-    td_fail(function, 1, after, 1, error);
+    td_fail(function, 1, after, ERRORS, error);
     poll_until_error(calls);
     CHECK(NULL !=
           strstr(gr_gpu_error(), TD_QUERY == function ? "cuStreamQuery" : "cuLaunchKernel"));
@@ -78,6 +81,55 @@ void a_launch_fails(void)
     fail_at(TD_LAUNCH, 2, CUDA_ERROR_LAUNCH_FAILED);
     /* or the driver says so when it is asked whether the kernel has ended */
     fail_at(TD_QUERY, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/* Launch again and again on rank 1, alone; then let rank 0 join, and run to the end. */
+static void launch_often(struct tr_team *t)
+{
+    struct tc_call calls[2];
+    unsigned last = td_calls(TD_LAUNCH, 1) + ERRORS + 2;
+    int r, rc[2] = {GR_AGAIN, GR_AGAIN};
+
+    CHECK_INT(tc_begin(&calls[1], t, 1, &ring), 0);
+    calls[1].op.args.patience = 20;
+    while (td_calls(TD_LAUNCH, 1) < last) {
+        CHECK_INT(tc_poll(&calls[1]), GR_AGAIN);
+    }
+    CHECK_INT(tc_begin(&calls[0], t, 0, &ring), 0);
+    while (GR_AGAIN == rc[0] || GR_AGAIN == rc[1]) {
+        for (r = 0; r < 2; r++) {
+            rc[r] = GR_AGAIN == rc[r] ? tc_poll(&calls[r]) : rc[r];
+        }
+    }
+    for (r = 0; r < 2; r++) {
+        CHECK_INT(rc[r], GR_DONE);
+        tc_end(&calls[r]);
+    }
+}
+
+/*
+ * Launches and queries that fail, but not when they are made again: the first launch of a call,
+ * later ones, and queries after the kernel has reported its end.
+ */
+void an_error_is_transient(void)
+{
+    struct tr_world w;
+    struct tr_team t;
+
+    tr_open(&w, 2, NULL);
+    tr_make(&t, &w, &shape);
+    tc_try(&t, GR_ALGO_RING);
+    td_fail(TD_LAUNCH, 1, 0, ERRORS - 1, CUDA_ERROR_UNKNOWN);
+    tc_try(&t, GR_ALGO_RING);
+    CHECK_INT(td_left(TD_LAUNCH), 0);
+    td_fail(TD_LAUNCH, 1, 1, ERRORS - 1, CUDA_ERROR_UNKNOWN);
+    launch_often(&t);
+    CHECK_INT(td_left(TD_LAUNCH), 0);
+    td_fail(TD_QUERY, 1, 0, ERRORS - 1, CUDA_ERROR_UNKNOWN);
+    tc_try(&t, GR_ALGO_RING);
+    CHECK_INT(td_left(TD_QUERY), 0);
+    tr_leave(&t);
+    tr_close(&w);
 }
 
 /* A kernel of which nothing is heard: it was accepted, and the driver knows that it has failed. */

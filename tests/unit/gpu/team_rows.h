@@ -47,6 +47,7 @@ void the_end_waits_for_the_gate(void);
 
 /* team_fail_rows.c */
 void a_launch_fails(void);
+void an_error_is_transient(void);
 void a_kernel_dies(void);
 void a_call_cannot_begin(void);
 

@@ -382,6 +382,7 @@ static struct row rows[] = {
     ROW(calls_are_aborted_anywhere, NULL),
     ROW(abort_needs_no_launch, NULL),
     ROW(a_launch_fails, NULL),
+    ROW(an_error_is_transient, NULL),
     ROW(a_kernel_dies, NULL),
     ROW(a_call_cannot_begin, NULL),
     ROW(those_waited_for_are_named, NULL),
