@@ -5,6 +5,7 @@
 #include "cuda/context.h"
 #include "cuda/error.h"
 #include "cuda/image.h"
+#include "cuda/pointer.h"
 #include "cuda/state.h"
 #include "exec/gpu/kernels.h"
 #include "topo/numa.h"
@@ -75,6 +76,7 @@ struct gr_gpus *gr_gpus_open(const char *library, int *error)
     gpus->count = count;
     gpus->serial = 1 + atomic_fetch_add(&serials, 1);
     pthread_mutex_init(&gpus->lock, NULL);
+    pthread_mutex_init(&gpus->marks_lock, NULL);
     for (k = 0; k < count; k++) {
         if (0 != GR_CUDA(&cuda, cuDeviceGet, &gpus->slots[k].device, k)) {
             *error = GR_ERR_CUDA;
@@ -318,6 +320,7 @@ void gr_gpus_close(struct gr_gpus *gpus)
     if (NULL == gpus) {
         return;
     }
+    gr_pointers_unmark(gpus);
     for (k = 0; k < gpus->count; k++) {
         struct gr_gpu *gpu = atomic_load(&gpus->slots[k].gpu);
 
@@ -334,7 +337,9 @@ void gr_gpus_close(struct gr_gpus *gpus)
             gr_cuda_restore(&gpus->cuda, mode);
         }
     }
+    pthread_mutex_destroy(&gpus->marks_lock);
     pthread_mutex_destroy(&gpus->lock);
+    free(gpus->marked);
     free(gpus);
 }
 

@@ -4,7 +4,7 @@
  *
  *      address in a cached allocation    one driver call for one attribute: the buffer id
  *      other addresses                   one driver call for all attributes
- *      device memory, the first time     two more: set SYNC_MEMOPS, get the primary context's state
+ *      device memory, the first time     seven more: set SYNC_MEMOPS, find the primary context
  *
  * The cache cannot do without a driver call: an allocation may have been freed, and its addresses
  * may belong to another kind of memory, another device, or malloc. The buffer id is unique, so it
@@ -18,7 +18,10 @@
 
 #include "base/cma.h"
 #include "cuda/context.h"
+#include "cuda/ipc.h"
 #include "cuda/state.h"
+
+#include <stdlib.h>
 
 /* A cached allocation. */
 struct allocation {
@@ -46,6 +49,7 @@ struct attributes {
     CUdeviceptr at;        /* the address for devices */
     size_t bytes;          /* of the allocation */
     unsigned long long id; /* buffer id */
+    unsigned int sync;     /* SYNC_MEMOPS */
 };
 
 /* The cached allocation that contains the address, if it still exists. */
@@ -78,9 +82,11 @@ static int query(const struct gr_gpus *gpus, uintptr_t address, struct attribute
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_CONTEXT,
         CU_POINTER_ATTRIBUTE_BUFFER_ID,        CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
     };
     void *values[] = {
-        &a->type, &a->managed, &a->ordinal, &a->context, &a->id, &a->at, &a->start, &a->bytes,
+        &a->type, &a->managed, &a->ordinal, &a->context, &a->id,
+        &a->at,   &a->start,   &a->bytes,   &a->sync,
     };
 
     *a = (struct attributes) {0};
@@ -129,16 +135,86 @@ static struct gr_pointer classify(const struct gr_gpus *gpus, const struct attri
     return p;
 }
 
-/* Cache an allocation of a context, and set SYNC_MEMOPS. */
-static void cache_allocation(const struct gr_gpus *gpus, uintptr_t address,
-                             const struct attributes *a, const struct gr_pointer *p)
+/* ---- SYNC_MEMOPS ---- */
+
+static int exists(const struct gr_gpus *gpus, const struct gr_gpu_marked *m)
+{
+    return m->id == gr_gpus_buffer_id(gpus, m->start);
+}
+
+/* Make room for one more entry: in the place of allocations that were freed, or at the end. */
+static int reserve_mark(struct gr_gpus *gpus)
+{
+    size_t room = 0 == gpus->marked_room ? 64 : 2 * gpus->marked_room, n = 0, k;
+    struct gr_gpu_marked *marked;
+
+    if (gpus->nmarked < gpus->marked_room) {
+        return 1;
+    }
+    for (k = 0; k < gpus->nmarked; k++) {
+        if (exists(gpus, &gpus->marked[k])) {
+            gpus->marked[n++] = gpus->marked[k];
+        }
+    }
+    gpus->nmarked = n;
+    if (2 * n < gpus->marked_room) {
+        return 1;
+    }
+    marked = realloc(gpus->marked, room * sizeof(*marked));
+    if (NULL == marked) {
+        return 0;
+    }
+    gpus->marked = marked;
+    gpus->marked_room = room;
+    return 1;
+}
+
+/* Without memory for an entry, the attribute is set, and stays. */
+static void mark(struct gr_gpus *gpus, const struct attributes *a)
 {
     unsigned int yes = 1;
+
+    /* the driver refuses it for some kinds of memory, which their stream synchronises */
+    if (0 != a->sync || CUDA_SUCCESS != gpus->cuda.cuPointerSetAttribute(
+                                            &yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, a->start)) {
+        return;
+    }
+    pthread_mutex_lock(&gpus->marks_lock);
+    if (0 != a->id && reserve_mark(gpus)) {
+        gpus->marked[gpus->nmarked++] = (struct gr_gpu_marked) {a->start, a->id};
+    }
+    pthread_mutex_unlock(&gpus->marks_lock);
+}
+
+void gr_pointers_unmark(struct gr_gpus *gpus)
+{
+    CUstreamCaptureMode mode;
+    unsigned int no = 0;
+    size_t k;
+
+    pthread_mutex_lock(&gpus->marks_lock);
+    mode = gr_cuda_relax(&gpus->cuda);
+    for (k = 0; k < gpus->nmarked; k++) {
+        if (exists(gpus, &gpus->marked[k])) {
+            (void) gpus->cuda.cuPointerSetAttribute(&no, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                                    gpus->marked[k].start);
+        }
+    }
+    gpus->nmarked = 0;
+    gr_cuda_restore(&gpus->cuda, mode);
+    pthread_mutex_unlock(&gpus->marks_lock);
+}
+
+/* ---- finding ---- */
+
+/* Cache an allocation of a context, and set SYNC_MEMOPS. */
+static void cache_allocation(struct gr_gpus *gpus, uintptr_t address, const struct attributes *a,
+                             const struct gr_pointer *p)
+{
     struct allocation *s;
 
     if (GR_MEMORY_DEVICE == p->memory) {
-        /* the driver refuses it for some kinds of memory, which their stream synchronises */
-        (void) gpus->cuda.cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, a->start);
+        mark(gpus, a);
     }
     if (0 == a->id || 0 == a->bytes) {
         return;
@@ -159,19 +235,28 @@ struct gr_pointer gr_pointer_guess(const void *pointer)
     return NULL == pointer || gr_cma_readable(pointer) ? host : device;
 }
 
-/* Classify memory that is not cached. */
-static struct gr_pointer find_new(const struct gr_gpus *gpus, uintptr_t address)
+/*
+ * Classify memory that is not cached. A query of attributes may be made in any capture mode; what
+ * is done with the memory of a context that is new may not.
+ */
+static struct gr_pointer find_new(struct gr_gpus *gpus, uintptr_t address)
 {
     struct attributes a;
     struct gr_pointer p;
+    CUstreamCaptureMode mode;
 
     if (!query(gpus, address, &a)) {
         return gr_pointer_guess((const void *) address);
     }
+    if (NULL == a.context) {
+        return classify(gpus, &a);
+    }
+    mode = gr_cuda_relax(&gpus->cuda);
     p = classify(gpus, &a);
-    if (NULL != a.context && (GR_MEMORY_DEVICE == p.memory || GR_MEMORY_MANAGED == p.memory)) {
+    if (GR_MEMORY_DEVICE == p.memory || GR_MEMORY_MANAGED == p.memory) {
         cache_allocation(gpus, address, &a, &p);
     }
+    gr_cuda_restore(&gpus->cuda, mode);
     return p;
 }
 
@@ -179,20 +264,16 @@ struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer)
 {
     uintptr_t address = (uintptr_t) pointer;
     const struct allocation *s;
-    CUstreamCaptureMode mode;
     struct gr_pointer p;
 
     if (NULL == gpus || NULL == pointer) {
         return host;
     }
     s = find_cached(gpus, address);
-    if (NULL != s) {
-        p = s->pointer;
-        p.at += address - s->start;
-        return p;
+    if (NULL == s) {
+        return find_new(gpus, address);
     }
-    mode = gr_cuda_relax(&gpus->cuda);
-    p = find_new(gpus, address);
-    gr_cuda_restore(&gpus->cuda, mode);
+    p = s->pointer;
+    p.at += address - s->start;
     return p;
 }

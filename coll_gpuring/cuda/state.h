@@ -19,11 +19,21 @@ struct gr_gpu_slot {
     struct gr_gpu *_Atomic gpu; /* set by gr_gpu_get(), else NULL */
 };
 
+/* An allocation of the application of which gpuring has set SYNC_MEMOPS. */
+struct gr_gpu_marked {
+    CUdeviceptr start;
+    unsigned long long id; /* buffer id */
+};
+
 /* The driver. */
 struct gr_gpus {
     struct gr_cuda cuda;
     uint64_t serial;            /* number of this gr_gpus_open() call in the process */
     pthread_mutex_t lock;       /* held while contexts are retained or devices initialised */
+    pthread_mutex_t marks_lock; /* guards the next three */
+    struct gr_gpu_marked *marked;
+    size_t nmarked;
+    size_t marked_room;         /* entries that `marked` has room for */
     int count;                  /* number of devices */
     struct gr_gpu_slot slots[]; /* by ordinal */
 };

@@ -43,6 +43,7 @@
     X(cuMemsetD8)                 \
     X(cuMemsetD8Async)            \
     X(cuPointerGetAttribute)      \
+    X(cuPointerSetAttribute)      \
     X(cuStreamCreate)             \
     X(cuStreamSynchronize)        \
     X(cuLaunchHostFunc)           \

@@ -184,7 +184,7 @@ static void a_range_is_divided(void)
 /* ---- what it costs, and what is set ---- */
 
 static struct gr_cuda real;
-static int whole_questions, ids, marks;
+static int whole_questions, ids, marks, exchanges;
 
 static CUresult CUDAAPI ask_all(unsigned int n, CUpointer_attribute *names, void **values,
                                 CUdeviceptr at)
@@ -207,6 +207,12 @@ static CUresult CUDAAPI mark(const void *value, CUpointer_attribute name, CUdevi
     return real.cuPointerSetAttribute(value, name, at);
 }
 
+static CUresult CUDAAPI exchange(CUstreamCaptureMode *mode)
+{
+    exchanges++;
+    return real.cuThreadExchangeStreamCaptureMode(mode);
+}
+
 static struct gr_gpus *open_counted(void)
 {
     struct gr_gpus *gpus = open_gpus();
@@ -215,6 +221,7 @@ static struct gr_gpus *open_counted(void)
     gpus->cuda.cuPointerGetAttributes = ask_all;
     gpus->cuda.cuPointerGetAttribute = ask_one;
     gpus->cuda.cuPointerSetAttribute = mark;
+    gpus->cuda.cuThreadExchangeStreamCaptureMode = exchange;
     return gpus;
 }
 
@@ -250,16 +257,67 @@ static void what_a_look_costs(void)
     CHECK_INT(gr_pointer_find(gpus, device + BYTES - 1).at, gr_cuda_ptr(device + BYTES - 1));
     (void) gr_pointer_find(gpus, second + 1);
     counted(0, 3, 0);
+    CHECK_INT(exchanges, 4); /* the thread's capture mode: only where memory is new */
     (void) gr_pointer_find(gpus, managed);
     (void) gr_pointer_find(gpus, managed + 1);
     counted(1, 1, 0);
+    CHECK_INT(exchanges, 6);
     (void) gr_pointer_find(gpus, pool); /* never remembered, and cannot be marked */
     (void) gr_pointer_find(gpus, pool);
     counted(2, 0, 0);
     (void) gr_pointer_find(gpus, &host);
     (void) gr_pointer_find(gpus, &host);
     counted(2, 0, 0);
+    CHECK_INT(exchanges, 6);
     gr_gpus_close(gpus);
+}
+
+static unsigned is_marked(CUdeviceptr at)
+{
+    unsigned sync = 2;
+
+    APP(cuPointerGetAttribute, &sync, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at);
+    return sync;
+}
+
+static CUdeviceptr alloc_marked(size_t bytes)
+{
+    unsigned yes = 1;
+    CUdeviceptr at;
+
+    APP(cuMemAlloc, &at, bytes);
+    APP(cuPointerSetAttribute, &yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at);
+    return at;
+}
+
+/*
+ * SYNC_MEMOPS is cleared where it was set here, and nowhere else: not where it was set before, nor
+ * in an allocation at addresses that were used again. Allocations that were freed take no room.
+ */
+static void marks_are_taken_off(void)
+{
+    enum { MANY = 300 };
+    struct gr_gpus *gpus = open_gpus();
+    CUdeviceptr ours, theirs, again;
+    int k;
+
+    app_start();
+    app_use(0);
+    APP(cuMemAlloc, &ours, BYTES);
+    theirs = alloc_marked(BYTES);
+    for (k = 0; k < MANY; k++) {
+        APP(cuMemAlloc, &again, BYTES);
+        (void) gr_pointer_find(gpus, (void *) (uintptr_t) again);
+        APP(cuMemFree, again);
+    }
+    CHECK(gpus->marked_room < MANY / 2);
+    CHECK_INT(alloc_marked(BYTES), again); /* or the driver under test shows nothing */
+    (void) gr_pointer_find(gpus, (void *) (uintptr_t) ours);
+    (void) gr_pointer_find(gpus, (void *) (uintptr_t) theirs);
+    CHECK(1 == is_marked(ours) && 1 == is_marked(theirs) && 1 == is_marked(again));
+    gr_gpus_close(gpus);
+    CHECK_INT(is_marked(ours), 0);
+    CHECK(1 == is_marked(theirs) && 1 == is_marked(again));
 }
 
 /* More allocations than are remembered: still right; and the last sixteen cost little. */
@@ -283,7 +341,7 @@ static void many_allocations(void)
             CHECK_INT(p.at, gr_cuda_ptr(at[k] + 100));
         }
     }
-    counted(3 * MANY, 0, 3 * MANY);
+    counted(3 * MANY, 0, MANY);
     for (k = MANY - FEW; k < MANY; k++) {
         CHECK_INT(gr_pointer_find(gpus, at[k]).device, k % 2);
     }
@@ -317,8 +375,9 @@ static void threads_and_successors(void)
     counted(1, 2, 1);
     CHECK_INT(pthread_create(&thread, NULL, look_in_a_thread, at), 0);
     pthread_join(thread, NULL);
-    counted(1, 2, 1);
+    counted(1, 2, 0); /* it is marked already */
     gr_gpus_close(gpus);
+    counted(0, 1, 1); /* the mark is taken off */
     gpus = open_counted();
     expect(gpus, at[1], GR_MEMORY_DEVICE, 0, 1);
     counted(1, 2, 1);
@@ -334,6 +393,7 @@ int main(int argc, char **argv)
         ROW(an_address_is_used_again, "FAKECUDA_DEVICES=2 FAKECUDA_REUSE=1"),
         ROW(a_range_is_divided, "FAKECUDA_DEVICES=2 FAKECUDA_REUSE=1"),
         ROW(what_a_look_costs, NULL),
+        ROW(marks_are_taken_off, "FAKECUDA_REUSE=1"),
         ROW(many_allocations, "FAKECUDA_DEVICES=2"),
         ROW(threads_and_successors, NULL),
     };
