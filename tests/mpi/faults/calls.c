@@ -5,16 +5,21 @@
  * them. MPI_Comm_create_group makes them, by point-to-point messages: where an allreduce of
  * MPI_Comm_dup's own fails, Open MPI 4.1.4 crashes. Errors are returned.
  *
- *      calls [mixed | barriers | small]
+ *      calls [mixed | barriers | small | life]
  *
- * mixed: calls of all sizes, the default; barriers: nothing else; small: messages of boards. The
- * file GPURING_ENTERED, zeros at first, holds how many barriers each rank has entered.
+ * mixed: calls of all sizes, the default; barriers: nothing else; small: messages of boards; life:
+ * few allreduces, the first and a later one of each communicator. The file GPURING_ENTERED, zeros
+ * at first, holds how many barriers each rank has entered.
  * Each rank prints each call that returned an error or a wrong result, and at its end
  *
  *     verdict rank R: right N error N wrong N, others right N error N wrong N
  *
- * with the calls on MPI_COMM_WORLD first, then those on the other two. GPURING_MEMORY as in
- * devmem.h.
+ * with the calls on MPI_COMM_WORLD first, then those on the other two, and
+ *
+ *     outcomes rank R: CCC...
+ *
+ * with a letter for each call, in the order of the calls: r right, e error, w wrong. GPURING_MEMORY
+ * as in devmem.h.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -69,6 +74,8 @@ static struct tally {
 static const char *where = "MPI_COMM_WORLD";
 static int world_rank;
 static _Atomic long *entered; /* [rank of MPI_COMM_WORLD]: how many barriers */
+static char outcomes[100];    /* of each call, a letter */
+static size_t noutcomes;
 
 /* ---- data ---- */
 
@@ -261,14 +268,21 @@ static void failed(int rc, const char *format, ...)
 
 static void judge(struct call *c, enum form form, int rc)
 {
+    char outcome = 'r';
+
     if (MPI_SUCCESS != rc) {
         failed(rc, "%s %s of %d elements", form_names[form], names[c->shape.what], c->shape.n);
+        outcome = 'e';
     } else if (is_right(c)) {
         tally->right++;
     } else {
         printf("WRONG rank %d: %s %s of %d elements on %s\n", rank, form_names[form],
                names[c->shape.what], c->shape.n, where);
         tally->wrong++;
+        outcome = 'w';
+    }
+    if (noutcomes < sizeof(outcomes) - 1) {
+        outcomes[noutcomes++] = outcome;
     }
 }
 
@@ -313,6 +327,13 @@ static const struct shape later[] = {
     {ALLGATHER, MIDDLE, false, false},
 };
 static const struct shape barriers[] = {{BARRIER, 1, false, false}, {BARRIER, 1, false, false}};
+/* through slots, and by zero copy */
+static const struct shape life[] = {
+    {ALLREDUCE, MIDDLE, false, false},
+    {ALLREDUCE, MIDDLE, false, false},
+    {ALLREDUCE, LARGE, false, false},
+};
+static const struct shape short_life[] = {{ALLREDUCE, MIDDLE, false, false}};
 static const struct shape small[] = {
     {ALLREDUCE, SMALL, false, false}, {BCAST, SMALL, false, true},
     {ALLGATHER, SMALL, false, false}, {SCATTER, SMALL, false, false},
@@ -339,6 +360,7 @@ static const struct set {
     {"mixed", LIST(all), LIST(together), LIST(again), LIST(later), false},
     {"barriers", LIST(barriers), LIST(barriers), LIST(barriers), LIST(barriers), true},
     {"small", LIST(small), LIST(small), LIST(small), LIST(small), true},
+    {"life", LIST(life), LIST(short_life), {NULL, 0}, LIST(short_life), false},
 };
 
 /* ---- one form after the other ---- */
@@ -477,7 +499,7 @@ static const struct set *set_named(const char *name)
             return &sets[k];
         }
     }
-    errx(2, "calls [mixed | barriers | small]");
+    errx(2, "calls [mixed | barriers | small | life]");
 }
 
 /* The memory in which all ranks count the barriers that they have entered. */
@@ -515,5 +537,6 @@ int main(int argc, char **argv)
     calls_on(newer, new_rc, "the newer one", set);
     printf("verdict rank %d: right %d error %d wrong %d, others right %d error %d wrong %d\n", rank,
            first.right, first.error, first.wrong, others.right, others.error, others.wrong);
+    printf("outcomes rank %d: %s\n", rank, outcomes);
     return MPI_Finalize();
 }

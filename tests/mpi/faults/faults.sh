@@ -5,18 +5,20 @@
 #
 #     faults.sh all RESULTS CONFIG [KIND...]     every k of every kind, or of these; goes on where it was left off
 #     faults.sh places RESULTS CONFIG [KIND...]  the same, of each place in the code the first, middle and last call
-#     faults.sh sample RESULTS CONFIG N SEED     N of these places, by chance, each on rank 1 or on all
+#     faults.sh sample RESULTS CONFIG N SEED [KIND...]  N of these places, by chance, each on rank 1 or on all
 #     faults.sh one CONFIG RANK KIND:K           one of them: what was printed, and how it is judged
 #     faults.sh one CONFIG RANK KIND@FUNCTION:N  the N-th (1) that rank 1 makes in that function of the component
 #     faults.sh kinds CONFIG                     "KIND CALLS" lines, of the rank with most calls
 #     faults.sh table RESULTS                    how many of each kind ended how
 # CONFIG: host thread device staged nodes pml: calls of all sizes; groups: small ones and barriers, ten ranks with boards in
-# groups; barriers (boards), dissemination (steps), barriers-nodes, barriers-pml: barriers only. RANK: of MPI_COMM_WORLD, or
-# all. RESULTS holds lines
+# groups; barriers (boards), dissemination (steps), barriers-nodes, barriers-pml: barriers only; life: a few allreduces on
+# devices, each of which must end alike on all ranks. RANK: of MPI_COMM_WORLD, or all. RESULTS holds lines
 #     CONFIG RANK KIND K ENDED PLACE NOTE
+# KIND driver: the calls of all the driver's functions, which are kinds of their own, too; it runs only where it is asked for.
 # ENDED: right (all the same), error (returned, the rest right), others (errors on several communicators), unreached
 # (the call was not made), and, which are defects: silent (a rank with an error and no line of the component), hang, crash, wrong,
-# aborted (the job ended early), exit (a bad exit status), left (a process, or something in /dev/shm).
+# aborted (the job ended early), exit (a bad exit status), left (a process, or something in /dev/shm), split (life: an error on
+# some ranks only of a call).
 #
 # Environment: builddir, srcdir as for the tests; FAULT_RANKS="1 all", or turns (1 for odd k, all for
 # even ones); FAULT_LIMIT=300 seconds for a run.
@@ -93,12 +95,18 @@ judge() {
         # that a communicator fails is no matter to others
         [ "$(grep -a '^error' "$out" | sed -n 's/.* on \(MPI_COMM_WORLD\|the [a-z]* one\): .*/\1/p' | sort -u | wc -l)" -le 1 ] || ended=others
     fi
+    case $ended in right | error | others)
+        if [ -n "$alike" ] && [ "$(sed -n 's/^outcomes rank [0-9]*: //p' "$out" | sort -u | wc -l)" != 1 ]; then
+            ended="split"
+            note="$(grep -a '^outcomes' "$out" | tr '\n' ' ') $(grep -a '^gpuring: rank' "$out" | head -n 2 | tr '\n' ' ')"
+        fi ;;
+    esac
 }
 
 # Options of a configuration in options[], its ranks in np, its launcher in MPIRUN.
 configure() {
     local patience=60 # more than a loaded machine uses up by itself
-    np=3 calls=mixed
+    np=3 calls=mixed alike=
     export GPURING_MEMORY=host GR_HOST=1
     case $1 in
         host) options=() ;;
@@ -106,12 +114,15 @@ configure() {
         barriers) calls=barriers options=() ;;
         dissemination) np=5 calls=barriers options=(--mca coll_gpuring_algorithm_barrier dissemination) ;;
         thread) options=(--mca coll_gpuring_progress_thread 1) ;;
-        device | staged)
+        device | staged | life)
             export LD_LIBRARY_PATH=$FAKECUDA${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
             export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_MEMORY=device GR_HOST=0
             np=2
             options=(--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx)
-            [ "$1" = device ] || options+=(--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 65536)
+            case $1 in
+                staged) options+=(--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 65536) ;;
+                life) calls=life alike=1 ;;
+            esac
             ;;
         nodes | pml | barriers-nodes | barriers-pml)
             local layout=2+1
@@ -194,13 +205,18 @@ by_place() {
         sort -k1,1 -k2,2n
 }
 
+# Whether a KIND is among those asked for; without any: each but the one that is all of the driver's.
+asked() { # KIND [KIND...]
+    [ $# = 1 ] && [ "$1" != driver ] || [[ " ${*:2} " = *" $1 "* ]]
+}
+
 many() { # every | by_place, RESULTS CONFIG [KIND...]
     local which=$1 results=$2 config=$3 kind k rank ranks
     shift 3
     touch "$results"
     $which >"$work/wanted" || exit 1
     while read -r kind k; do
-        [ $# = 0 ] || [[ " $* " = *" $kind "* ]] || continue
+        asked "$kind" "$@" || continue
         ranks=${FAULT_RANKS:-1 all}
         [ "$ranks" != turns ] || ranks=$([ $((k % 2)) = 1 ] && echo 1 || echo all)
         for rank in $ranks; do
@@ -212,15 +228,15 @@ many() { # every | by_place, RESULTS CONFIG [KIND...]
 }
 
 # "KIND K RANK": so many of those by place
-drawn() { # N SEED
-    by_place | awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed) } { line[NR] = $0 }
+drawn() { # N SEED [KIND...]
+    by_place | while read -r kind k; do asked "$kind" "${@:3}" && echo "$kind $k"; done | awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed) } { line[NR] = $0 }
         END { for (k = 0; k < n && NR > 0; k++) print line[1 + int(rand() * NR)], int(2 * rand()) ? "1" : "all" }'
 }
 
-sample() { # RESULTS CONFIG N SEED
+sample() { # RESULTS CONFIG N SEED [KIND...]
     local kind k rank
     : >"$1"
-    drawn "$3" "$4" >"$work/wanted"
+    drawn "${@:3}" >"$work/wanted"
     while read -r kind k rank; do
         run "$rank" "$kind:$k"
         echo "$2 $rank $kind $k $ended $place $note" >>"$1"
@@ -229,7 +245,7 @@ sample() { # RESULTS CONFIG N SEED
 
 table() {
     awk '{ key = $1 " " $3; n[key]++; e[key, $5]++; if (!(key in at)) { at[key] = ++rows; keys[rows] = key } }
-        END { m = split("right error others unreached silent hang crash wrong aborted exit left", ways, " ")
+        END { m = split("right error others unreached silent hang crash wrong aborted exit left split", ways, " ")
               printf "%-10s %-30s %6s", "config", "kind", "runs"
               for (w = 1; w <= m; w++) printf " %9s", ways[w]
               printf "\n"

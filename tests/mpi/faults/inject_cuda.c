@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The functions of the CUDA driver, in the component's table of them: each one is a kind of its
- * own, by its name.
+ * own, by its name, and all of them together are the kind `driver`.
  *
  * All their arguments are integers and pointers, at most MOST of them. A stand-in takes that many
  * words and hands them on; words that the caller did not pass are not looked at. The calling
@@ -29,11 +29,22 @@ static CUresult error_of(const char *name)
     return NULL != strstr(name, "Alloc") ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN;
 }
 
+/* Of the kind `driver`, which counts the calls of all functions. */
+static bool driver_due(const void *caller)
+{
+    static struct fault_kind any = {.name = "driver"};
+
+    return fault_due(&any, caller);
+}
+
 #define STAND_IN(name, version, need)                                                            \
     static CUresult fault_##name(word a, word b, word c, word d, word e, word f, word g, word h, \
                                  word i, word j, word k)                                         \
     {                                                                                            \
-        return FAULT_DUE(#name) ? error_of(#name) : real.name(a, b, c, d, e, f, g, h, i, j, k);  \
+        bool due = driver_due(__builtin_return_address(0));                                      \
+                                                                                                 \
+        return FAULT_DUE(#name) || due ? error_of(#name)                                         \
+                                       : real.name(a, b, c, d, e, f, g, h, i, j, k);             \
     }
 GR_CUDA_FUNCTIONS(STAND_IN)
 #undef STAND_IN

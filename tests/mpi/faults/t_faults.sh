@@ -39,12 +39,17 @@ must_end() {
     tail -n 20 "$out" | tap_diag
 }
 
-sample_of() { # CONFIG N
-    bash "$faults" sample "$work/results" "$1" "$2" "$seed" 2>"$work/errors" || { tap_not_ok "$1: sample"; tap_diag <"$work/errors"; return; }
+# judge_all TEXT COMMAND...: faults.sh with it; it writes $work/results
+judge_all() {
+    rm -f "$work/results"
+    bash "$faults" "${@:2}" 2>"$work/errors" || { tap_not_ok "$1"; tap_diag <"$work/errors"; return; }
     while read -r line; do
         # shellcheck disable=SC2086
         judge $line
     done <"$work/results"
+}
+sample_of() { # CONFIG N [KIND...]
+    judge_all "$1: sample" sample "$work/results" "$1" "$2" "$seed" "${@:3}"
 }
 
 between_nodes=
@@ -62,6 +67,37 @@ must_end error dissemination 1 irecv:1 "has failed: barrier, sequence 1: $no_mes
 must_end error groups all isend:1 "has failed: allreduce, sequence 1: $no_message"
 if [[ $between_nodes = *nodes* ]]; then
     must_end error barriers-nodes 1 send_completion:1 "$no_link" # a token is lost
+fi
+# A call of the driver fails on rank 1: each allreduce ends alike on both ranks. Every call: faults.sh all FILE life driver
+has_driver() { [ -e "${FAKECUDA:-/nonexistent}/libcuda.so.1" ]; }
+if ! has_driver; then
+    tap_skip "a call of the driver" "no CUDA toolkit"
+elif in_all; then
+    FAULT_RANKS=1 judge_all "life: places" places "$work/results" life driver
+else
+    sample_of life 4 driver
+fi
+
+# Calls of the driver for an allreduce on memory that is known, without what a query of the stream takes (4 calls each;
+# polls make them): of 50 calls more
+driver_calls() {
+    local n
+    mkdir "$work/counting"
+    cp "$builddir/tests/mpi/faults/.libs/mca_coll_gpuring.so" "$srcdir/coll_gpuring/help-coll-gpuring.txt" "$work/counting"
+    for n in 10 60; do
+        # shellcheck disable=SC2086
+        LD_LIBRARY_PATH=$FAKECUDA FAKECUDA_SMS=64 GPURING_FAULT_COUNTS=$work/calls$n $MPIRUN -np 2 -x GPURING_FAULT_COUNTS \
+            -x LD_LIBRARY_PATH -x FAKECUDA_SMS $(GR_DIR=$work/counting component_options) --mca coll gpuring \
+            "$builddir/gpuring_bench" allreduce -d cuda -m 64K:64K -i $n -x 0 >"$out" 2>&1 || return 1
+    done
+    awk 'FNR == NR { n[$1] -= $2; next } { n[$1] += $2 } END { print int((n["driver"] - 4 * n["cuStreamQuery"]) / 50 + 0.5) }' \
+        "$work/calls10.0" "$work/calls60.0"
+}
+if has_driver; then
+    cost=$(driver_calls)
+    echo "# calls of the driver for an allreduce: $cost"
+    [ "${cost:-99}" -le 16 ]
+    tap_result $? "an allreduce on device memory costs 16 calls of the driver at most" "$out"
 fi
 
 only_in_all
@@ -83,7 +119,7 @@ must_end right host 1 malloc:1 # the module of a communicator
 once_bad host 1 process_vm_readv:50 # others must not take what is in its buffers from then on for what it had sent
 once_bad host all calloc:350        # it is told on a communicator of the same id that was freed since
 sample_of host 8
-if [ -e "${FAKECUDA:-/nonexistent}/libcuda.so.1" ]; then
+if has_driver; then
     # the driver fails to say where memory lies; the module in reserve
     for fault in cuInit:1 cuDeviceGet:1 cuPointerGetAttributes:20 malloc:1; do
         must_end right device 1 $fault
