@@ -29,8 +29,11 @@ bool mca_coll_gpuring_gpu_loaded(void);
 /* What kind of memory a buffer is; host memory where no driver is loaded in this process. */
 struct gr_pointer mca_coll_gpuring_pointer(const void *buffer);
 
-/* Whether kernels on gpu can use the memory of a buffer, at the same address. */
-bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer);
+/*
+ * Whether kernels on gpu can use the memory of a buffer, at the same address. Sets *elsewhere if it
+ * is memory of another device.
+ */
+bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer, bool *elsewhere);
 
 /*
  * The device for a call: that of its buffers (NULL: there is none), else the current one, else one

@@ -30,10 +30,12 @@ static const struct gr_executor *replace_host(const struct gr_op *op)
 /* Up to the call, if that was noted (stage.after), or up to now. */
 static int follow(const struct gr_op *op, struct gr_gpu_team *team)
 {
-    const struct gr_points *after = &gr_mpi_op(op)->stage.after;
+    const struct gr_stage *stage = &gr_mpi_op(op)->stage;
+    const struct gr_points *after = &stage->after;
 
-    if (0 == after->n && (0 != mca_coll_gpuring_follow(team->gpu, op->data.in) ||
-                          0 != mca_coll_gpuring_follow(team->gpu, op->data.out))) {
+    if (0 == after->n && stage->elsewhere &&
+        (0 != mca_coll_gpuring_follow(team->gpu, op->data.in) ||
+         0 != mca_coll_gpuring_follow(team->gpu, op->data.out))) {
         return GR_ERR_FAILED;
     }
     if (0 != mca_coll_gpuring_points_follow(after, team->stream)) {

@@ -99,8 +99,11 @@ int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device)
     return rc;
 }
 
-/* Whether the saved collective cannot use the memory as it is. */
-static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu)
+/*
+ * Whether kernels on gpu, or the saved collective (gpu NULL), cannot use the memory as it is. Sets
+ * *elsewhere if gpu is not NULL and the memory is another device's.
+ */
+static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool *elsewhere)
 {
     bool device = false;
     struct gr_block_desc b;
@@ -113,7 +116,7 @@ static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu)
          * elements
          */
         return k < s->n &&
-               (!mca_coll_gpuring_reaches(gpu, b.at + low) ||
+               (!mca_coll_gpuring_reaches(gpu, b.at + low, elsewhere) ||
                 (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_gapless(b.type)));
     }
     for (; k < s->n && !device;
@@ -286,8 +289,9 @@ void mca_coll_gpuring_stage_find(struct gr_stage *stage, const struct gr_call *c
 
     stage->original = *call;
     stage->brought = false;
-    stage->in = needs_stage(&send, gpu);
-    stage->out = needs_stage(&receive, gpu);
+    stage->elsewhere = false;
+    stage->in = needs_stage(&send, gpu, &stage->elsewhere);
+    stage->out = needs_stage(&receive, gpu, &stage->elsewhere);
 }
 
 int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)

@@ -18,6 +18,7 @@ struct gr_gpu;
 /* A call whose buffers were replaced by host memory. All zero at first. */
 struct gr_stage {
     bool in, out;           /* the send buffer is replaced; the receive buffer is */
+    bool elsewhere;         /* a buffer lies on another device than kernels run on */
     bool brought;           /* results were copied back already */
     bool kept;              /* persistent: host memory stays from call to call */
     struct gr_points after; /* nonblocking: points in default streams that copies come after */
