@@ -2,7 +2,7 @@
 /*
  * cuGetExportTable, by which NVIDIA's CUDA runtime (cudart) reaches functions of the driver that no
  * manual has, among them one by which it makes sure that the driver is NVIDIA's. This one is not:
- * it has no such tables, and every call of that runtime fails.
+ * it has no such tables, and every call of that runtime fails. tests/fakes/cudart takes its place.
  */
 #include "context.h"
 
@@ -15,7 +15,9 @@ FAKE_API cuGetExportTable(const void **table, const CUuuid *id)
     NEED(nullptr != table && nullptr != id, CUDA_ERROR_INVALID_VALUE);
     *table = nullptr;
     if (!said.exchange(true)) {
-        complain("NVIDIA's CUDA runtime does not run on this driver");
+        complain(
+            "NVIDIA's CUDA runtime does not run on this driver: link the program to the shared "
+            "one (nvcc -cudart shared), and let the loader find that of this driver");
     }
     return CUDA_ERROR_NOT_FOUND;
 }
