@@ -10,6 +10,7 @@
  *     differ     ranks that make different calls get an error, and are told
  *     late       the driver is loaded after MPI_Init (GPURING_MEMORY=host), no rank expects buffers on devices: an error
  *     later      the same where some rank expects them: right
+ *     threads    threads that make the first calls of the process at the same time (MPI_THREAD_MULTIPLE)
  *     crossed    two communicators, nonblocking calls in opposite order, waited for in the order of the calls
  */
 #include <mpi.h>
@@ -23,6 +24,7 @@
 #include "mpit_counts.h"
 #include "quick.h"
 #include "tap.h"
+#include "workers.h"
 
 #define COUNT 20000
 #define BYTES (COUNT * sizeof(int))
@@ -394,18 +396,38 @@ static void crossed(void)
     drop(b[1]);
 }
 
+static void *call_in_thread(void *arg)
+{
+    struct worker *w = arg;
+    struct buffers *b = make();
+
+    for (int round = 0; round < w->rounds; round++) {
+        fill(b, 7 * round);
+        MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, w->comm);
+        w->ok = is_sum(b, 7 * round) && w->ok;
+    }
+    drop(b);
+    return NULL;
+}
+
+static void threads(void)
+{
+    workers_run("first calls of several threads", call_in_thread, 6, 4, 50);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
     } tests[] = {
-        {"progress", progress}, {"context", context}, {"steady", steady},
-        {"busy", busy},         {"single", single},   {"differ", differ},
-        {"crossed", crossed},   {"late", late},       {"later", later},
+        {"progress", progress}, {"context", context}, {"steady", steady},   {"busy", busy},
+        {"single", single},     {"differ", differ},   {"crossed", crossed}, {"late", late},
+        {"later", later},       {"threads", threads},
     };
+    bool threaded = argc > 1 && 0 == strcmp(argv[1], "threads");
 
-    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    test_begin(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     for (size_t k = 0; k < sizeof tests / sizeof tests[0]; k++) {
         if (argc > 1 && 0 == strcmp(argv[1], tests[k].name)) {
             tests[k].run();

@@ -15,6 +15,7 @@ FAKECUDA_DELAY=6 on_devices "the same of staged calls, in pieces" good_by_stagin
 for where in $(depth elsewhere 'own elsewhere foreign'); do
     FAKECUDA_DELAY=5 on_devices "while a graph is captured, order as $where" good_on_devices 3 $small -- streams $where capture
 done
+on_devices "first calls of several threads at the same time" good_on_devices 2 $small -- devices threads
 on_devices "progress without calls" good_on_devices 3 $small -- devices progress
 on_devices "the current context" good_on_devices 2 $small -- devices context
 in_all && FAKECUDA_DEVICES=1 FAKECUDA_SMS=2 on_devices "opposite order, four ranks on one device, more channels than SMs" \
@@ -22,6 +23,4 @@ in_all && FAKECUDA_DEVICES=1 FAKECUDA_SMS=2 on_devices "opposite order, four ran
 FAKECUDA_WEAK=5 FAKECUDA_SCHED=lag:3 on_devices "weak memory, a thread lags" good_on_devices 3 $small -- devices crossed
 in_all && FAKECUDA_WEAK=9 FAKECUDA_SCHED=rand:4 FAKECUDA_JITTER=2 on_devices "weak memory, any order, jitter" good_on_devices 3 \
     $small -- devices crossed
-tap_done
-
 tap_done

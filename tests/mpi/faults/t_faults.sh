@@ -77,6 +77,11 @@ elif in_all; then
 else
     sample_of life 4 driver
 fi
+# no code for the device, and no PTX that the driver compiles; a driver that fails from then on
+if has_driver; then
+    must_end right life all cuLibraryLoadData:1+ '.*cuLibraryLoadData.* Calls on device memory go through host memory'
+    in_all && must_end others life 1 driver:330+ '.*cannot set up links between devices'
+fi
 
 # Calls of the driver for an allreduce on memory that is known, without what a query of the stream takes (4 calls each;
 # polls make them): of 50 calls more
