@@ -16,12 +16,21 @@ struct CUgraphExec_st {
 namespace fake
 {
 
+/* Work of all streams of a capture is kept in the order of the calls, which their waits allow. */
 struct capture {
-    CUstream stream;
+    unsigned long long id;
+    CUstream stream; /* where it began */
     CUstreamCaptureMode mode;
     std::thread::id by;
     bool valid;
     std::vector<std::function<void()>> nodes;
+    /* of each stream of it: how much it has itself, and what comes before what it has next */
+    std::map<CUstream, size_t> work;
+    std::map<CUstream, std::map<CUstream, size_t>> before;
+    bool holds(CUstream s) const
+    {
+        return 0 != before.count(s);
+    }
 };
 
 static thread_local CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -43,7 +52,7 @@ static capture *capture_of(CUstream stream)
 {
     auto &all = captures();
     auto c =
-        std::find_if(all.begin(), all.end(), [=](const capture &x) { return stream == x.stream; });
+        std::find_if(all.begin(), all.end(), [=](const capture &x) { return x.holds(stream); });
 
     return all.end() == c ? nullptr : &*c;
 }
@@ -84,8 +93,15 @@ CUresult capture_unsafe()
 
 static bool closes_legacy(const capture &c, CUstream stream)
 {
-    return stream == stream->context->legacy && stream->context == c.stream->context &&
-           0 == (c.stream->flags & CU_STREAM_NON_BLOCKING);
+    if (stream != stream->context->legacy) {
+        return false;
+    }
+    for (const auto &s : c.before) {
+        if (stream->context == s.first->context && 0 == (s.first->flags & CU_STREAM_NON_BLOCKING)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 CUresult capture_use(CUstream stream)
@@ -95,7 +111,7 @@ CUresult capture_use(CUstream stream)
 
     return CUDA_SUCCESS != status
                ? status
-               : prohibit([=](const capture &c) { return stream == c.stream && !c.valid; },
+               : prohibit([=](const capture &c) { return c.holds(stream) && !c.valid; },
                           CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
@@ -103,7 +119,7 @@ CUresult capture_wait(CUstream stream)
 {
     NEED_CAPTURE(unsafe());
     NEED_CAPTURE(use(stream));
-    return prohibit([=](const capture &c) { return stream == c.stream; },
+    return prohibit([=](const capture &c) { return c.holds(stream); },
                     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
@@ -117,7 +133,7 @@ CUresult capture_wait_context(CUcontext context)
 CUresult capture_follow(CUstream stream)
 {
     NEED_CAPTURE(use(stream));
-    return prohibit([=](const capture &c) { return stream == c.stream; },
+    return prohibit([=](const capture &c) { return c.holds(stream); },
                     CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
 }
 
@@ -140,8 +156,56 @@ bool capture_take(CUstream stream, const std::function<void()> &run)
 
     if (nullptr != c) {
         c->nodes.push_back(run);
+        c->before[stream][stream] = ++c->work[stream];
     }
     return nullptr != c;
+}
+
+std::shared_ptr<captured_point> capture_here(CUstream stream)
+{
+    if (0 == under_way) {
+        return nullptr;
+    }
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    const capture *c = capture_of(stream);
+    return nullptr == c
+               ? nullptr
+               : std::make_shared<captured_point>(captured_point {c->id, c->before.at(stream)});
+}
+
+CUresult capture_join(CUstream stream, const captured_point &point)
+{
+    NEED(stream != stream->context->legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    NEED_CAPTURE(use(stream));
+    std::lock_guard<std::mutex> lock(captures_mutex());
+    auto &all = captures();
+    auto c = std::find_if(all.begin(), all.end(),
+                          [&](const capture &x) { return point.capture == x.id; });
+    capture *own = capture_of(stream);
+
+    if (all.end() == c || (nullptr != own && own != &*c)) { /* over, or another one */
+        if (nullptr != own) {
+            own->valid = false;
+        }
+        return all.end() == c ? CUDA_ERROR_CAPTURED_EVENT : CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    }
+    auto &before = c->before[stream]; /* from now on it is in the capture */
+    for (const auto &p : point.before) {
+        size_t &known = before[p.first];
+        known = std::max(known, p.second);
+    }
+    return CUDA_SUCCESS;
+}
+
+/* With the mutex held: whether the first stream has waited for all that the others have. */
+static bool joined(const capture &c)
+{
+    const auto &known = c.before.at(c.stream);
+
+    return std::all_of(c.work.begin(), c.work.end(), [&](const auto &w) {
+        auto k = known.find(w.first);
+        return 0 == w.second || (known.end() != k && k->second == w.second);
+    });
 }
 
 /* With the mutex held. */
@@ -149,9 +213,9 @@ static void forget(CUstream stream)
 {
     auto &all = captures();
 
-    all.erase(std::remove_if(all.begin(), all.end(),
-                             [=](const capture &c) { return stream == c.stream; }),
-              all.end());
+    all.erase(
+        std::remove_if(all.begin(), all.end(), [=](const capture &c) { return c.holds(stream); }),
+        all.end());
     under_way = (int) all.size();
 }
 
@@ -179,7 +243,9 @@ FAKE_API cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode how)
     NEED(s != s->context->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     std::lock_guard<std::mutex> lock(captures_mutex());
     NEED(nullptr == capture_of(s), CUDA_ERROR_ILLEGAL_STATE);
-    captures().push_back(capture {s, how, std::this_thread::get_id(), true, {}});
+    static unsigned long long next = 1;
+    captures().push_back(
+        capture {next++, s, how, std::this_thread::get_id(), true, {}, {}, {{s, {}}}});
     under_way++;
     return CUDA_SUCCESS;
 }
@@ -191,11 +257,15 @@ FAKE_API cuStreamEndCapture(CUstream handle, CUgraph *graph)
     std::lock_guard<std::mutex> lock(captures_mutex());
     const capture *c = capture_of(s);
     NEED(nullptr != c, CUDA_ERROR_ILLEGAL_STATE);
+    NEED(s == c->stream, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     NEED(CU_STREAM_CAPTURE_MODE_RELAXED == c->mode || std::this_thread::get_id() == c->by,
          CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    *graph = c->valid ? new CUgraph_st {c->nodes} : nullptr;
+    const CUresult status = !c->valid     ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                            : !joined(*c) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
+                                          : CUDA_SUCCESS;
+    *graph = CUDA_SUCCESS == status ? new CUgraph_st {c->nodes} : nullptr;
     forget(s);
-    return nullptr != *graph ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    return status;
 }
 
 FAKE_API cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status)

@@ -11,6 +11,9 @@
  *      the stream itself  queries of it, and waits for it or its context, in any mode
  *
  * A prohibited call returns an error, and the captures that prohibit it are invalid.
+ *
+ * A capture begins with one stream. Another joins when it waits for an event that was recorded in
+ * the capture, and must have been waited for, in the same way, when the capture ends.
  */
 #ifndef FAKECUDA_CAPTURE_H
 #define FAKECUDA_CAPTURE_H
@@ -18,9 +21,20 @@
 #include "context.h"
 
 #include <functional>
+#include <map>
+#include <memory>
 
 namespace fake
 {
+
+/*
+ * What comes before a point of a capture: for each stream of it, how much of the work that was
+ * captured there.
+ */
+struct captured_point {
+    unsigned long long capture; /* which */
+    std::map<CUstream, size_t> before;
+};
 
 CUresult capture_unsafe();
 /* Before something is put on a stream. */
@@ -28,8 +42,12 @@ CUresult capture_use(CUstream stream);
 /* Before a stream, or a whole context, is waited for or queried: unsafe, besides. */
 CUresult capture_wait(CUstream stream);
 CUresult capture_wait_context(CUcontext context);
-/* A stream waits for an event from outside. */
+/* A stream waits for an event that was not captured. */
 CUresult capture_follow(CUstream stream);
+/* A stream waits for one that was: it joins that capture, or is in it. */
+CUresult capture_join(CUstream stream, const captured_point &point);
+/* Where a stream's capture is; NULL: it is not captured. */
+std::shared_ptr<captured_point> capture_here(CUstream stream);
 
 bool is_captured(CUstream stream);
 /* Add it to the graph of a stream that is captured; false: it is not. */

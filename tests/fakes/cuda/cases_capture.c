@@ -267,7 +267,61 @@ static void capture_beside_blocking(void)
     CHECK(ends_well(s));
 }
 
+/* Another stream joins by an event, and must have been joined at the end. */
+static void capture_forks(void)
+{
+    CUstream s = prepare(CU_STREAM_NON_BLOCKING), t = new_stream(CU_STREAM_NON_BLOCKING);
+    CUevent fork, join;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUstreamCaptureStatus status;
+
+    OK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+    OK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+    OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuMemsetD32Async(at, 3, 1, s));
+    OK(cuEventRecord(fork, s));
+    OK(cuStreamWaitEvent(t, fork, 0));
+    OK(cuStreamIsCapturing(t, &status));
+    CHECK(CU_STREAM_CAPTURE_STATUS_ACTIVE == status);
+    OK(cuMemcpyDtoDAsync(at + 4, at, 4, t));
+    OK(cuEventRecord(join, t));
+    IS(ERROR_STREAM_CAPTURE_UNMATCHED, cuStreamEndCapture(t, &graph));
+    OK(cuStreamWaitEvent(s, join, 0));
+    OK(cuStreamEndCapture(s, &graph));
+    IS(ERROR_CAPTURED_EVENT, cuEventQuery(fork));
+    IS(ERROR_CAPTURED_EVENT, cuStreamWaitEvent(t, fork, 0));
+    OK(cuStreamIsCapturing(t, &status));
+    CHECK(CU_STREAM_CAPTURE_STATUS_NONE == status && 0 == word_at(at));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, s));
+    OK(cuStreamSynchronize(s));
+    CHECK(0x300000003 == word_at(at));
+    OK(cuEventRecord(fork, s)); /* outside again */
+    OK(cuEventSynchronize(fork));
+
+    /* work of the other that the first stream does not wait for */
+    OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuEventRecord(fork, s));
+    OK(cuStreamWaitEvent(t, fork, 0));
+    OK(cuEventRecord(join, t));
+    OK(cuMemsetD32Async(at, 4, 1, t));
+    OK(cuStreamWaitEvent(s, join, 0));
+    IS(ERROR_STREAM_CAPTURE_UNJOINED, cuStreamEndCapture(s, &graph));
+    OK(cuStreamQuery(t));
+
+    /* two captures cannot become one */
+    OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuStreamBeginCapture(t, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuEventRecord(fork, s));
+    IS(ERROR_STREAM_CAPTURE_MERGE, cuStreamWaitEvent(t, fork, 0));
+    CHECK(!ends_well(t));
+    IS(ERROR_STREAM_CAPTURE_IMPLICIT, cuStreamWaitEvent(NULL, fork, 0));
+    CHECK(ends_well(s));
+}
+
 const struct test_case capture_cases[] = {
+    {"capture_forks", capture_forks},
     {"captured", captured},
     {"capture_prohibits", capture_prohibits},
     {"capture_beside_threads", capture_beside_threads},

@@ -37,6 +37,13 @@ static bool last_point(CUevent event, point *at)
     return event->recorded;
 }
 
+/* Its point in a capture; NULL: it was last recorded outside. */
+static std::shared_ptr<captured_point> captured_at(CUevent event)
+{
+    std::lock_guard<std::mutex> lock(event->mutex);
+    return event->captured;
+}
+
 } /* namespace fake */
 
 using namespace fake;
@@ -77,8 +84,13 @@ FAKE_API cuEventRecord(CUevent event, CUstream handle)
     NEED(event_known(event) && nullptr != s && event->context == s->context,
          CUDA_ERROR_INVALID_HANDLE);
     NEED_CAPTURE(use(s));
-    /* captures of one stream are all that there is */
-    NEED(!is_captured(s), CUDA_ERROR_NOT_SUPPORTED);
+    std::shared_ptr<captured_point> captured = capture_here(s);
+    if (nullptr != captured) { /* a point of the graph, and nothing else */
+        NEED(nullptr == event->shared, CUDA_ERROR_NOT_SUPPORTED);
+        std::lock_guard<std::mutex> lock(event->mutex);
+        event->captured = captured;
+        return CUDA_SUCCESS;
+    }
     if (nullptr != event->shared) {
         shared_event_record(event, s);
         return CUDA_SUCCESS;
@@ -87,6 +99,7 @@ FAKE_API cuEventRecord(CUevent event, CUstream handle)
     point at = stream_put(s, [time] { *time = seconds(); });
     std::lock_guard<std::mutex> lock(event->mutex);
     event->recorded = true;
+    event->captured = nullptr;
     event->at = at;
     event->time = time;
     return CUDA_SUCCESS;
@@ -103,6 +116,7 @@ FAKE_API cuEventQuery(CUevent event)
     NEED_DRIVER();
     NEED_CAPTURE(unsafe());
     NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
+    NEED(nullptr == captured_at(event), CUDA_ERROR_CAPTURED_EVENT);
     if (nullptr != event->shared) {
         return shared_event_reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     }
@@ -116,6 +130,7 @@ FAKE_API cuEventSynchronize(CUevent event)
     NEED_DRIVER();
     NEED_CAPTURE(unsafe());
     NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
+    NEED(nullptr == captured_at(event), CUDA_ERROR_CAPTURED_EVENT);
     if (nullptr != event->shared) {
         shared_event_wait(event);
     } else if (last_point(event, &at)) {
@@ -144,6 +159,9 @@ FAKE_API cuStreamWaitEvent(CUstream handle, CUevent event, unsigned)
     NEED_CONTEXT(c);
     CUstream s = stream_of(handle, c);
     NEED(event_known(event) && nullptr != s, CUDA_ERROR_INVALID_HANDLE);
+    if (auto captured = captured_at(event)) {
+        return capture_join(s, *captured);
+    }
     NEED_CAPTURE(follow(s));
     if (nullptr != event->shared) {
         shared_event_follow(event, s);

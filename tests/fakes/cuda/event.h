@@ -6,6 +6,7 @@
 #ifndef FAKECUDA_EVENT_H
 #define FAKECUDA_EVENT_H
 
+#include "capture.h"
 #include "stream.h"
 
 namespace fake
@@ -23,6 +24,7 @@ struct CUevent_st {
     CUcontext context;
     unsigned flags;
     bool recorded;
+    std::shared_ptr<fake::captured_point> captured; /* it was last recorded in a capture */
     fake::point at;
     std::shared_ptr<double> time; /* seconds; written before the point is reached */
     /* CU_EVENT_INTERPROCESS; the rest of the points is not used then. Stays mapped. */

@@ -78,6 +78,7 @@ capture_prohibits | | 0 |
 capture_beside_threads | | 0 |
 capture_closes_legacy | | 0 |
 capture_beside_blocking | FAKECUDA_DELAY=1 | 0 |
+capture_forks | | 0 |
 alloc_beside_kernel | | 0 |
 alloc_beside_kernel | FAKECUDA_SYNC_ALLOC=1 FAKECUDA_TIMEOUT=3 | abort | no progress .* \[0-0\] running/spinning; \[1-31\] at barrier
 first_launch_beside_kernel | | 0 |
