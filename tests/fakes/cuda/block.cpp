@@ -7,6 +7,7 @@
  * may poll together.)
  */
 #include "block.h"
+#include "ptx.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -43,18 +44,30 @@ static const char *state_name(const cuda_thread &t)
     }
 }
 
+/* Where a thread of an interpreted kernel is. */
+static std::string line_of(const block *b, size_t i)
+{
+    return nullptr == b->ptx
+               ? ""
+               : " PTX line " + std::to_string(ptx::thread_line(b->ptx, (unsigned) i));
+}
+
+static bool alike(const block *b, size_t i, size_t k)
+{
+    return b->threads[i].state == b->threads[k].state &&
+           (nullptr == b->ptx || ptx::same_place(b->ptx, (unsigned) i, (unsigned) k));
+}
+
 void block_die(block *b, const char *why)
 {
     std::string map;
     size_t last;
 
     for (size_t i = 0; i < b->threads.size(); i = last + 1) {
-        for (last = i;
-             last + 1 < b->threads.size() && b->threads[last + 1].state == b->threads[i].state;
-             last++) {
+        for (last = i; last + 1 < b->threads.size() && alike(b, i, last + 1); last++) {
         }
         map += " [" + std::to_string(i) + "-" + std::to_string(last) + "] " +
-               state_name(b->threads[i]) + ";";
+               state_name(b->threads[i]) + line_of(b, i) + ";";
     }
     die("kernel %s block %u: %s; threads:%s", b->job->name, b->index.x, why, map.c_str());
 }
@@ -102,6 +115,7 @@ static bool take_turn(block *b, cuda_thread *t)
 {
     b->now = t;
     t->spun = false;
+    t->turns++;
     emu::self = &t->context;
     fiber_enter(b->c, t->f);
     b->spins += t->spun;
@@ -235,6 +249,7 @@ void block_run(const work &job, uint3 index)
         seed(opt().order_seed + opt().weak_seed + opt().jitter_seed, (uint64_t) getpid(), index.x);
     here = &b;
     job.kernel.prepare();
+    b.ptx = nullptr == job.ptx ? nullptr : ptx::block_begin(b);
     carrier_start(b.c);
     threads_start(&b, stacks);
     take_turns(&b);
@@ -243,9 +258,21 @@ void block_run(const work &job, uint3 index)
     for (cuda_thread &t : b.threads) {
         fiber_end(t.f);
     }
+    if (nullptr != b.ptx) {
+        ptx::block_end(b.ptx);
+    }
     here = nullptr;
     emu::self = nullptr;
     stacks_give(n, stacks);
+}
+
+void block_fault(const char *what)
+{
+    const block *b = here;
+    const unsigned flat = b->now->context.flat;
+
+    die("kernel %s block %u thread %u: %s%s", b->job->name, b->index.x, flat, what,
+        line_of(b, flat).c_str());
 }
 
 } /* namespace fake */
@@ -394,10 +421,10 @@ void delay(bool stored)
 
 void fault(const char *what, const void *at)
 {
-    const block *b = here;
+    char text[200];
 
-    die("kernel %s block %u thread %u: %s at %p", b->job->name, b->index.x, b->now->context.flat,
-        what, at);
+    snprintf(text, sizeof(text), "%s at %p", what, at);
+    block_fault(text);
 }
 
 } /* namespace emu */

@@ -26,7 +26,8 @@ struct cuda_thread {
     emu::context context;
     fiber f;
     thread_state state;
-    bool spun; /* it gave up its turn because it waits for others */
+    bool spun;      /* it gave up its turn because it waits for others */
+    uint32_t turns; /* that it had */
     int predicate;
     lines stores; /* FAKECUDA_WEAK: its own, not yet seen by others */
 };
@@ -46,13 +47,21 @@ struct warp {
     exchange open[EXCHANGES];
 };
 
+namespace ptx
+{
+struct function;
+struct block_state;
+} /* namespace ptx */
+
 /* What is launched. */
 struct work {
     const char *name;
     emu::kernel kernel;
+    const ptx::function *ptx; /* it is interpreted; NULL: g++ compiled it */
     void **args;
     int device; /* ordinal */
     dim3 grid, threads;
+    unsigned shared; /* bytes of dynamic shared memory */
 };
 
 struct block {
@@ -62,6 +71,7 @@ struct block {
     std::vector<cuda_thread> threads;
     std::vector<warp> warps;
     cuda_thread *now;
+    ptx::block_state *ptx; /* of kernels that are interpreted */
     unsigned live, at_barrier;
     emu::barrier_kind kind;
     int result;
@@ -82,10 +92,14 @@ void block_run(const work &job, uint3 index);
 
 /* Print where its threads are, and abort. */
 [[noreturn]] void block_die(block *b, const char *why);
+/* Say what the current thread did, and abort. */
+[[noreturn]] void block_fault(const char *what);
 
 /* FAKECUDA_WEAK */
 void weak_merge(block *b, cuda_thread *t);
 void weak_flush(block *b, lines &all);
+/* Of these bytes the current thread sees what is in memory, where its own and its block's stores go. */
+void weak_settle(block *b, void *at, size_t bytes);
 
 } /* namespace fake */
 

@@ -36,12 +36,12 @@ if [ $# -le 2 ]; then
     for source in "$here"/*.cpp; do
         name=$(basename "$source" .cpp)
         object=$dir/objects/$name.o
-        case $name in access | block | fiber | weak) flags=$fibers ;; *) flags=$compile ;; esac
+        case $name in access | block | fiber | weak | ptx_*) flags=$fibers ;; *) flags=$compile ;; esac
         objects="$objects $object"
         if [ ! "$object" -nt "$source" ] || [ ! "$object" -nt "$newest" ] ||
             [ ! "$object" -nt "$dir/objects/names.inc" ]; then
             # shellcheck disable=SC2086
-            $cxx -std=c++17 -g -Wall -Wextra -fPIC -fvisibility=hidden $flags \
+            $cxx -std=c++17 -g -Wall -Wextra -fPIC -fvisibility=hidden -ffp-contract=off $flags \
                 -I"$dir/objects" $toolkit -c "$source" -o "$object"
         fi
     done
@@ -64,6 +64,6 @@ case $1 in
     *)
         # shellcheck disable=SC2086
         ${CC:-gcc} -std=gnu11 -g -Wall -Wextra $kernels ${CUDA_CPPFLAGS:--I/usr/local/cuda/include} "$@" \
-            "$dir/libcuda.so.1" -Wl,-rpath,'$ORIGIN' -o "$dir/$out" -lpthread -ldl
+            "$dir/libcuda.so.1" -Wl,-rpath,'$ORIGIN' -o "$dir/$out" -lpthread -ldl -lm
         ;;
 esac

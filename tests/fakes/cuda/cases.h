@@ -20,7 +20,7 @@ struct test_case {
     void (*run)(void);
 };
 extern const struct test_case context_cases[], memory_cases[], pointer_cases[], stream_cases[],
-    kernel_cases[], process_cases[], capture_cases[], api_cases[], per_thread_cases[];
+    kernel_cases[], process_cases[], capture_cases[], api_cases[], per_thread_cases[], ptx_cases[];
 
 #define CHECK(condition)                                                            \
     do {                                                                            \

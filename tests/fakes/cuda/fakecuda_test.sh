@@ -116,7 +116,41 @@ hand_over | HAND_OVER_BUG=3 FAKECUDA_WEAK=1 | 1 | not so
 hand_over | HAND_OVER_BUG=4 | 1 | not so
 load_again | | 0 |
 load_again | FAKECUDA_WEAK=1 | 0 |
-load_again | FAKECUDA_WEAK=2 FAKECUDA_SCHED=lag:3 | 0 |'
+load_again | FAKECUDA_WEAK=2 FAKECUDA_SCHED=lag:3 | 0 |
+ptx_saxpy | | 0 |
+ptx_saxpy | PTX_WRAPPED=1 | 0 |
+ptx_saxpy | PTX_IMAGE=ptx_kernels.ptx | 0 |
+ptx_saxpy | PTX_IMAGE=ptx_kernels_plain.fatbin | 0 |
+ptx_jacobi | | 0 |
+ptx_jacobi | FAKECUDA_SCHED=lag:3 FAKECUDA_WEAK=5 | 0 |
+ptx_atomics | | 0 |
+ptx_atomics | FAKECUDA_SCHED=rand:3 FAKECUDA_WEAK=5 FAKECUDA_JITTER=1 | 0 |
+ptx_waits | | 0 |
+ptx_waits | FAKECUDA_SCHED=rev FAKECUDA_WEAK=2 | 0 |
+ptx_calls | | 0 |
+ptx_warps | | 0 |
+ptx_warps | FAKECUDA_SCHED=rand:4 | 0 |
+ptx_integers | | 0 |
+ptx_floats | | 0 |
+ptx_driver | | 0 |
+ptx_past_shared | | abort | so far so good.*kernel past_end block 0 thread [0-3]: access outside the block.s shared memory PTX line
+ptx_past_global | | abort | so far so good.*kernel past_end block 0 thread 2: access outside every allocation at .* PTX line'
+
+# What a kernel's body is | how it ends | what it must say. Its first line is the 12th of the PTX.
+bodies='st.global.u32 [%rd1], %r1; | 0 | ^7 $
+st.u32 [%rd1], %r1; | 0 | ^7 $
+{ .reg .pred p; setp.eq.u32 p, %r1, 8; @!p st.global.u32 [%rd1], %r1; @p st.global.u32 [%rd1], 9; } | 0 | ^7 $
+frob.u32 %r1, %r2; | abort | PTX line 12: not known: frob.u32 %r1, %r2;
+add.wide.u32 %r1, %r2, %r1; | abort | PTX line 12: not known: add.wide.u32 %r1, %r2, %r1;
+ld.global.v3.u32 {%r1, %r2, %r3}, [%rd1]; | abort | PTX line 12: operand of another kind: ld.global.v3.u32
+add.u32 %r1, %r2; | abort | PTX line 12: operands: add.u32 %r1, %r2;
+add.u32 %r1, %r2, %nobody; | abort | PTX line 12: operand of another kind: add.u32 %r1, %r2, %nobody;
+bra elsewhere; | abort | PTX line 12: no label elsewhere
+.tex .u32 t; | abort | PTX line 12: not known: .tex
+call away; | abort | kernel body block 0 thread 0: a call of away, which is not defined PTX line 12
+bar.sync 1, 32; | abort | a barrier other than that of all threads is not known PTX line 12
+trap; | abort | kernel body block 0 thread 0: trap PTX line 12
+st.release.gpu.global.u32 [%rd1], %r1; | 0 | ^7 $'
 
 address_rows='kernels | | 0 |
 kernels | FAKECUDA_SCHED=rand:1 FAKECUDA_WEAK=1 | 0 |
@@ -126,6 +160,9 @@ events | | 0 |
 contexts | FAKECUDA_DEVICES=2 | 0 |
 captured | | 0 |
 local_overrun | | abort | AddressSanitizer
+ptx_atomics | | 0 |
+ptx_calls | | 0 |
+ptx_integers | | 0 |
 kernel_past_end | | abort | access outside every allocation'
 
 thread_rows='copies | | 0 |
@@ -156,12 +193,18 @@ row() {
     end=$(ended $status)
     echo "ended with $end, not $expected; must say: $pattern" >"$work/why"
     [ "$end" = "$expected" ] && { [ -z "$pattern" ] || tr '\n' ' ' <"$work/out" | grep -Eq "$pattern"; }
-    tap_result $? "$flavour: $name${options:+ ($options)}" "$work/why" "$work/out"
+    tap_result $? "$flavour: $name${options:+ ($options)}${PTX_BODY:+: $PTX_BODY}" "$work/why" "$work/out"
 }
 
 rows() {
     while IFS='|' read -r name options expected pattern; do
         row "$(trim "$name")" "$(trim "$options")" "$(trim "$expected")" "$(trim "$pattern")"
+    done <<<"$1"
+}
+
+body_rows() {
+    while IFS='|' read -r body expected pattern; do
+        PTX_BODY=$(trim "$body") row ptx_body '' "$(trim "$expected")" "$(trim "$pattern")"
     done <<<"$1"
 }
 
@@ -180,6 +223,7 @@ fi
 case $flavour in
     plain)
         rows "$plain_rows"
+        body_rows "$bodies"
         log host_only 0 'context|alloc'
         log uses_device 2 '(context device 0 primary|alloc device 0)'
         ;;

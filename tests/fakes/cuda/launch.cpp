@@ -103,6 +103,16 @@ static bool fits(dim3 grid, dim3 threads)
            grid.z <= 65535 && 0 != n && n <= 1024 && threads.z <= 64;
 }
 
+/* Kernels that g++ compiled have no dynamic shared memory. */
+static bool fits(CUfunction f, dim3 threads, unsigned shared)
+{
+    const unsigned most = nullptr == f->ptx ? 0 : ptx::most_threads(*f->ptx);
+
+    return nullptr == f->ptx ? 0 == shared
+                             : shared + ptx::shared_bytes(*f->ptx) <= 232448 &&
+                                   (0 == most || threads.x * threads.y * threads.z <= most);
+}
+
 static CUresult start(CUfunction f, dim3 grid, dim3 threads, unsigned shared, CUstream handle,
                       void **args, void **extra)
 {
@@ -110,13 +120,18 @@ static CUresult start(CUfunction f, dim3 grid, dim3 threads, unsigned shared, CU
     NEED(function_known(f), CUDA_ERROR_INVALID_HANDLE);
     CUstream s = stream_of(handle, c);
     NEED(nullptr != s && s->context == c, CUDA_ERROR_INVALID_HANDLE);
-    NEED(fits(grid, threads) && 0 == shared && nullptr == extra, CUDA_ERROR_INVALID_VALUE);
+    NEED(fits(grid, threads) && fits(f, threads, shared) && nullptr == extra,
+         CUDA_ERROR_INVALID_VALUE);
     NEED(nullptr != args || 0 == f->kernel.nargs, CUDA_ERROR_INVALID_VALUE);
     NEED_CAPTURE(use(s));
     function_load(f, c);
+    if (nullptr != f->ptx) {
+        CUresult placed = ptx::place_variables(*f->module, c);
+        NEED(CUDA_SUCCESS == placed, placed);
+    }
     auto l = std::make_shared<launch>();
     static_cast<work &>(l->job) =
-        work {f->name.c_str(), f->kernel, nullptr, c->device, grid, threads};
+        work {f->name.c_str(), f->kernel, f->ptx, nullptr, c->device, grid, threads, shared};
     l->job.context = c;
     for (int i = 0; i < f->kernel.nargs; i++) {
         /* 64 bytes more than needed, to align */

@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "context.h"
+#include "ptx.h"
 
 #include <functional>
 
@@ -12,6 +13,8 @@
 struct CUfunc_st {
     std::string name;
     emu::kernel kernel;
+    const fake::ptx::function *ptx; /* it is interpreted; NULL: g++ compiled it */
+    std::shared_ptr<fake::ptx::module> module;
     CUlibrary library;
     /* by ordinal; until then the first launch loads it */
     std::atomic<bool> loaded[fake::MAX_DEVICES];

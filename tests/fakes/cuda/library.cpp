@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Libraries and modules. The image is looked at only to see that it is one; the kernels come from
- * shared objects that were built from the same sources: FAKECUDA_KERNELS, several with ":" between,
- * by default fakecuda_kernels.so beside this library.
+ * Libraries and modules. A kernel comes from shared objects that were built from the same sources:
+ * FAKECUDA_KERNELS, several with ":" between, by default fakecuda_kernels.so beside this library. If
+ * none has it, or with FAKECUDA_PTX, it is interpreted out of the image's PTX.
  */
 #include "capture.h"
 #include "launch.h"
@@ -10,10 +10,12 @@
 #include "stream.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 #include <map>
 
 struct CUlib_st {
     std::vector<void *> objects;
+    std::shared_ptr<fake::ptx::module> ptx; /* what the image has; NULL: nothing */
     std::map<std::string, std::unique_ptr<CUfunc_st>> kernels;
 };
 
@@ -66,6 +68,9 @@ static bool is_image(const void *image)
     if (nullptr == image) {
         return false;
     }
+    if (ptx::is_text(image)) {
+        return true;
+    }
     memcpy(&wrapper, image, sizeof(wrapper.magic));
     if (FATBIN_WRAPPER == wrapper.magic) {
         memcpy(&wrapper, image, sizeof(wrapper));
@@ -87,13 +92,15 @@ static std::string default_kernels()
     return path + "fakecuda_kernels.so";
 }
 
-static CUresult load(CUlib_st **library, const void *image)
+/* The shared objects with kernels; those of an image with PTX may be missing. */
+static CUresult load_objects(CUlib_st *l)
 {
     std::string rest = opt().kernels.empty() ? default_kernels() : opt().kernels;
-    std::unique_ptr<CUlib_st> l(new CUlib_st);
 
-    NEED(nullptr != library, CUDA_ERROR_INVALID_VALUE);
-    NEED(is_image(image), CUDA_ERROR_INVALID_IMAGE);
+    if (opt().ptx ||
+        (opt().kernels.empty() && nullptr != l->ptx && 0 != access(rest.c_str(), R_OK))) {
+        return CUDA_SUCCESS;
+    }
     while (!rest.empty()) {
         size_t colon = rest.find(':');
         void *object = dlopen(rest.substr(0, colon).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -104,6 +111,25 @@ static CUresult load(CUlib_st **library, const void *image)
         l->objects.push_back(object);
         rest = std::string::npos == colon ? "" : rest.substr(colon + 1);
     }
+    return CUDA_SUCCESS;
+}
+
+static CUresult load(CUlib_st **library, const void *image)
+{
+    std::unique_ptr<CUlib_st> l(new CUlib_st);
+    std::string text;
+    CUresult result;
+
+    NEED(nullptr != library, CUDA_ERROR_INVALID_VALUE);
+    NEED(is_image(image), CUDA_ERROR_INVALID_IMAGE);
+    text = ptx::image_text(image);
+    l->ptx = text.empty() ? nullptr : ptx::load(std::move(text));
+    if (opt().ptx && nullptr == l->ptx) {
+        complain("FAKECUDA_PTX: an image without PTX");
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    result = load_objects(l.get());
+    NEED(CUDA_SUCCESS == result, result);
     std::lock_guard<std::mutex> lock(known_mutex());
     known().insert(l.get());
     *library = l.release();
@@ -127,6 +153,18 @@ static CUresult look_up(CUfunction *function, CUlib_st *library, const char *nam
             known().insert(f.get());
         }
     }
+    if (nullptr == f && nullptr != library->ptx) {
+        const ptx::function *kernel = ptx::find(*library->ptx, name);
+        if (nullptr != kernel) {
+            f.reset(new CUfunc_st {});
+            f->name = name;
+            f->kernel = ptx::describe(*kernel);
+            f->ptx = kernel;
+            f->module = library->ptx;
+            f->library = (CUlibrary) library;
+            known().insert(f.get());
+        }
+    }
     NEED(nullptr != f, CUDA_ERROR_NOT_FOUND);
     *function = f.get();
     return CUDA_SUCCESS;
@@ -145,12 +183,14 @@ static CUresult unload(CUlib_st *library)
     return CUDA_SUCCESS;
 }
 
-static CUresult attribute(int *value, CUfunction_attribute name)
+static CUresult attribute(int *value, CUfunction_attribute name, CUfunction f)
 {
     NEED(nullptr != value, CUDA_ERROR_INVALID_VALUE);
     switch (name) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = 1024;
+        *value = nullptr == f->ptx || 0 == ptx::most_threads(*f->ptx)
+                     ? 1024
+                     : (int) ptx::most_threads(*f->ptx);
         break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
         *value = 64;
@@ -160,6 +200,8 @@ static CUresult attribute(int *value, CUfunction_attribute name)
         *value = 90;
         break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+        *value = nullptr == f->ptx ? 0 : (int) ptx::shared_bytes(*f->ptx);
+        break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
         *value = 0;
@@ -210,7 +252,7 @@ FAKE_API cuKernelGetAttribute(int *value, CUfunction_attribute name, CUkernel ke
     NEED_DRIVER();
     NEED(is_known(kernel), CUDA_ERROR_INVALID_HANDLE);
     NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
-    return attribute(value, name);
+    return attribute(value, name, (CUfunction) kernel);
 }
 
 /* As in the driver: asking for what only the code itself knows loads it. */
@@ -219,7 +261,7 @@ FAKE_API cuFuncGetAttribute(int *value, CUfunction_attribute name, CUfunction fu
     NEED_CONTEXT(c);
     NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
     function_load(function, c);
-    return attribute(value, name);
+    return attribute(value, name, function);
 }
 
 FAKE_API cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int)

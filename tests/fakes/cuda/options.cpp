@@ -165,6 +165,8 @@ static options read_all()
     o.session = read_session();
     o.log = nullptr == word("FAKECUDA_LOG") ? "" : word("FAKECUDA_LOG");
     o.kernels = nullptr == word("FAKECUDA_KERNELS") ? "" : word("FAKECUDA_KERNELS");
+    o.ptx = nullptr != word("FAKECUDA_PTX") && std::string("0") != word("FAKECUDA_PTX");
+    o.ptx_file = o.ptx && std::string("1") != word("FAKECUDA_PTX") ? word("FAKECUDA_PTX") : "";
     emu::modes = (flag("FAKECUDA_CHECK", true) ? emu::CHECK : 0) |
                  (nullptr != word("FAKECUDA_WEAK") ? emu::WEAK : 0) |
                  (nullptr != word("FAKECUDA_JITTER") ? emu::JITTER : 0);

@@ -35,6 +35,8 @@ struct options {
     double timeout; /* seconds */
     uint64_t session;
     std::string log, kernels;
+    bool ptx;             /* interpret PTX where g++ compiled the kernel, too */
+    std::string ptx_file; /* instead of the image's */
 };
 
 /* Read at the first use. */

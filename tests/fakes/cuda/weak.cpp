@@ -61,6 +61,37 @@ void weak_flush(block *b, lines &all)
     all.clear();
 }
 
+/* From `from` on to `to`. */
+static void settle_line(block *b, uintptr_t where, unsigned from, unsigned to)
+{
+    const uint16_t mine = (uint16_t) (((1u << to) - 1) & ~((1u << from) - 1));
+    auto cached = b->cache.find(where);
+
+    for (lines *stores : {&b->merged, &b->now->stores}) {
+        auto found = stores->find(where);
+        if (stores->end() == found || 0 == (found->second.known & mine)) {
+            continue;
+        }
+        for (unsigned k = from; k < to; k++) {
+            if (0 != (found->second.known >> k & 1)) {
+                ((unsigned char *) where)[k] = found->second.byte[k];
+            }
+        }
+        found->second.known &= (uint16_t) ~mine;
+    }
+    if (b->cache.end() != cached) {
+        cached->second.known &= (uint16_t) ~mine;
+    }
+}
+
+void weak_settle(block *b, void *at, size_t bytes)
+{
+    const uintptr_t where = (uintptr_t) at & ~(uintptr_t) 15;
+    const unsigned from = (uintptr_t) at & 15;
+
+    settle_line(b, where, from, from + (unsigned) bytes);
+}
+
 } /* namespace fake */
 
 namespace emu

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Integers, bits and predicates. */
+#include "ptx_code.h"
+
+namespace fake
+{
+namespace ptx
+{
+
+/* ---- instructions of one, two and three operands ---- */
+
+template <class T, class F> static const insn *one(frame &f, const insn *i)
+{
+    put<T>(f, i->d, F::of(get<T>(f, i->a)));
+    return i + 1;
+}
+template <class T, class F> static const insn *two(frame &f, const insn *i)
+{
+    put<T>(f, i->d, F::of(get<T>(f, i->a), get<T>(f, i->b)));
+    return i + 1;
+}
+
+/* Sums and products wrap around: they are computed without a sign. */
+#define WRAPPING(name, op)                               \
+    struct name {                                        \
+        template <class T> static T of(T a, T b)         \
+        {                                                \
+            return (T) ((uint64_t) (a) op(uint64_t)(b)); \
+        }                                                \
+    }
+WRAPPING(op_add, +);
+WRAPPING(op_sub, -);
+WRAPPING(op_mul, *);
+WRAPPING(op_and, &);
+WRAPPING(op_or, |);
+WRAPPING(op_xor, ^);
+struct op_add_sat {
+    template <class T> static T of(T a, T b)
+    {
+        const int64_t sum = (int64_t) a + (int64_t) b;
+        return (T) (sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum);
+    }
+};
+struct op_sub_sat {
+    template <class T> static T of(T a, T b)
+    {
+        const int64_t sum = (int64_t) a - (int64_t) b;
+        return (T) (sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum);
+    }
+};
+struct op_mul_hi {
+    template <class T> static T of(T a, T b)
+    {
+        return (T) ((__int128) a * (__int128) b >> 8 * sizeof(T));
+    }
+};
+/* A division by zero has no defined result; here it has all bits, as on devices. */
+struct op_div {
+    template <class T> static T of(T a, T b)
+    {
+        return 0 == b                                    ? (T) -1
+               : (T) -1 == b && std::is_signed<T>::value ? (T) (0 - (uint64_t) a)
+                                                         : (T) (a / b);
+    }
+};
+struct op_rem {
+    template <class T> static T of(T a, T b)
+    {
+        return 0 == b ? a : (T) -1 == b && std::is_signed<T>::value ? (T) 0 : (T) (a % b);
+    }
+};
+struct op_min {
+    template <class T> static T of(T a, T b)
+    {
+        return a < b ? a : b;
+    }
+};
+struct op_max {
+    template <class T> static T of(T a, T b)
+    {
+        return a > b ? a : b;
+    }
+};
+struct op_neg {
+    template <class T> static T of(T a)
+    {
+        return (T) (0 - (uint64_t) a);
+    }
+};
+struct op_abs {
+    template <class T> static T of(T a)
+    {
+        return a < 0 ? (T) (0 - (uint64_t) a) : a;
+    }
+};
+struct op_not {
+    template <class T> static T of(T a)
+    {
+        return (T) ~(uint64_t) a;
+    }
+};
+struct op_not_predicate {
+    template <class T> static T of(T a)
+    {
+        return (T) !a;
+    }
+};
+struct op_cnot {
+    template <class T> static T of(T a)
+    {
+        return (T) (0 == a);
+    }
+};
+struct op_brev {
+    template <class T> static T of(T a)
+    {
+        T r = 0;
+        for (unsigned k = 0; k < 8 * sizeof(T); k++) {
+            r = (T) (r << 1 | (a >> k & 1));
+        }
+        return r;
+    }
+};
+
+/* Shifts by the number of bits, or more, give 0, or copies of the sign. */
+template <class T, int right> static const insn *shift(frame &f, const insn *i)
+{
+    const T a = get<T>(f, i->a);
+    const uint32_t n = get<uint32_t>(f, i->b), most = 8 * sizeof(T);
+
+    if (right) {
+        put<T>(f, i->d, n < most ? (T) (a >> n) : a < 0 ? (T) -1 : (T) 0);
+    } else {
+        put<T>(f, i->d, n < most ? (T) ((uint64_t) a << n) : (T) 0);
+    }
+    return i + 1;
+}
+
+template <class T> struct twice;
+template <> struct twice<int16_t> {
+    typedef int32_t type;
+};
+template <> struct twice<int32_t> {
+    typedef int64_t type;
+};
+template <> struct twice<uint16_t> {
+    typedef uint32_t type;
+};
+template <> struct twice<uint32_t> {
+    typedef uint64_t type;
+};
+
+template <class T> static const insn *mul_wide(frame &f, const insn *i)
+{
+    typedef typename twice<T>::type W;
+    put<W>(f, i->d, (W) ((uint64_t) get<T>(f, i->a) * (uint64_t) get<T>(f, i->b)));
+    return i + 1;
+}
+template <class T> static const insn *mad_wide(frame &f, const insn *i)
+{
+    typedef typename twice<T>::type W;
+    put<W>(
+        f, i->d,
+        (W) ((uint64_t) get<T>(f, i->a) * (uint64_t) get<T>(f, i->b) + (uint64_t) get<W>(f, i->c)));
+    return i + 1;
+}
+template <class T, class F> static const insn *mad(frame &f, const insn *i)
+{
+    put<T>(f, i->d, op_add::of<T>(F::of(get<T>(f, i->a), get<T>(f, i->b)), get<T>(f, i->c)));
+    return i + 1;
+}
+/* |a - b| + c */
+template <class T> static const insn *sad(frame &f, const insn *i)
+{
+    const T a = get<T>(f, i->a), b = get<T>(f, i->b);
+    put<T>(f, i->d,
+           op_add::of<T>((T) (a < b ? (uint64_t) b - (uint64_t) a : (uint64_t) a - (uint64_t) b),
+                         get<T>(f, i->c)));
+    return i + 1;
+}
+
+/* mod[0]: a carry comes in; mod[1]: and goes out. It is kept in slot e. */
+template <class T, int minus> static const insn *carry(frame &f, const insn *i)
+{
+    const T a = get<T>(f, i->a), b = get<T>(f, i->b);
+    const unsigned in = i->mod[0] ? (unsigned) f.r[i->e] : 0;
+    const unsigned __int128 sum =
+        minus ? (unsigned __int128) a - b - in : (unsigned __int128) a + b + in;
+
+    put<T>(f, i->d, (T) sum);
+    if (i->mod[1]) {
+        f.r[i->e] = (unsigned) (sum >> 8 * sizeof(T)) & 1;
+    }
+    return i + 1;
+}
+/* mod[2]: the upper half of the product */
+template <class T> static const insn *mad_carry(frame &f, const insn *i)
+{
+    const unsigned __int128 product = (unsigned __int128) get<T>(f, i->a) * get<T>(f, i->b);
+    const unsigned __int128 sum =
+        (unsigned __int128) (T) (i->mod[2] ? product >> 8 * sizeof(T) : product) + get<T>(f, i->c) +
+        (i->mod[0] ? (unsigned) f.r[i->e] : 0);
+
+    put<T>(f, i->d, (T) sum);
+    if (i->mod[1]) {
+        f.r[i->e] = (unsigned) (sum >> 8 * sizeof(T)) & 1;
+    }
+    return i + 1;
+}
+
+/* ---- bits ---- */
+
+template <class T> static const insn *popc(frame &f, const insn *i)
+{
+    put<uint32_t>(f, i->d, (uint32_t) __builtin_popcountll(get<T>(f, i->a)));
+    return i + 1;
+}
+template <class T> static const insn *clz(frame &f, const insn *i)
+{
+    const uint64_t a = get<T>(f, i->a);
+    put<uint32_t>(f, i->d,
+                  0 == a ? 8 * sizeof(T) : (uint32_t) __builtin_clzll(a) - (64 - 8 * sizeof(T)));
+    return i + 1;
+}
+/* mod[0]: the distance from the top */
+template <class T> static const insn *bfind(frame &f, const insn *i)
+{
+    const T a = get<T>(f, i->a);
+    const uint64_t bits = a < 0 ? (uint64_t) ~a : (uint64_t) a;
+    const uint32_t at = 0 == bits ? UINT32_MAX : 63 - (uint32_t) __builtin_clzll(bits);
+
+    put<uint32_t>(f, i->d, i->mod[0] && UINT32_MAX != at ? 8 * sizeof(T) - 1 - at : at);
+    return i + 1;
+}
+template <class T> static const insn *bfe(frame &f, const insn *i)
+{
+    const unsigned bits = 8 * sizeof(T), pos = (unsigned) f.r[i->b] & 255,
+                   len = (unsigned) f.r[i->c] & 255;
+    const T a = get<T>(f, i->a);
+    const bool sign = std::is_signed<T>::value && len > 0 &&
+                      (a >> (pos + len - 1 < bits - 1 ? pos + len - 1 : bits - 1) & 1);
+    uint64_t r = 0;
+
+    for (unsigned k = 0; k < bits; k++) {
+        r |= (uint64_t) (k < len && pos + k < bits ? a >> (pos + k) & 1 : sign) << k;
+    }
+    put<T>(f, i->d, (T) r);
+    return i + 1;
+}
+template <class T> static const insn *bfi(frame &f, const insn *i)
+{
+    const unsigned pos = (unsigned) f.r[i->c] & 255, len = (unsigned) f.r[i->e] & 255;
+    const uint64_t ones = len >= 64 ? ~0ull : (1ull << len) - 1;
+    const uint64_t mask = pos >= 64 ? 0 : ones << pos, a = get<T>(f, i->a), b = get<T>(f, i->b);
+
+    put<T>(f, i->d, (T) ((b & ~mask) | (pos >= 64 ? 0 : a << pos & mask)));
+    return i + 1;
+}
+static const insn *prmt(frame &f, const insn *i)
+{
+    const uint64_t bytes = get<uint32_t>(f, i->a) | (uint64_t) get<uint32_t>(f, i->b) << 32;
+    const uint32_t select = get<uint32_t>(f, i->c);
+    uint32_t r = 0;
+
+    for (unsigned k = 0; k < 4; k++) {
+        const unsigned which = select >> 4 * k & 15;
+        uint32_t byte = (uint32_t) (bytes >> 8 * (which & 7)) & 255;
+        if (which & 8) {
+            byte = byte & 128 ? 255 : 0;
+        }
+        r |= byte << 8 * k;
+    }
+    put<uint32_t>(f, i->d, r);
+    return i + 1;
+}
+static const insn *lop3(frame &f, const insn *i)
+{
+    const uint32_t a = get<uint32_t>(f, i->a), b = get<uint32_t>(f, i->b),
+                   c = get<uint32_t>(f, i->c);
+    const unsigned table = (unsigned) f.r[i->e];
+    uint32_t r = 0;
+
+    for (unsigned k = 0; k < 8; k++) {
+        if (table >> k & 1) {
+            r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
+        }
+    }
+    put<uint32_t>(f, i->d, r);
+    return i + 1;
+}
+/* mod[0]: right; mod[1]: the shift is modulo 32, else at most 32 */
+static const insn *shf(frame &f, const insn *i)
+{
+    const uint64_t both = get<uint32_t>(f, i->a) | (uint64_t) get<uint32_t>(f, i->b) << 32;
+    uint32_t n = get<uint32_t>(f, i->c);
+
+    n = i->mod[1] ? n & 31 : n < 32 ? n : 32;
+    put<uint32_t>(f, i->d, (uint32_t) (i->mod[0] ? both >> n : both << n >> 32));
+    return i + 1;
+}
+
+/* ---- decoding ---- */
+
+/* The instruction of a type. */
+#define SIGNED(H, ...)                   \
+    (S16 == t   ? H<int16_t __VA_ARGS__> \
+     : S32 == t ? H<int32_t __VA_ARGS__> \
+     : S64 == t ? H<int64_t __VA_ARGS__> \
+                : (handler) nullptr)
+#define UNSIGNED(H, ...)                  \
+    (U16 == t   ? H<uint16_t __VA_ARGS__> \
+     : U32 == t ? H<uint32_t __VA_ARGS__> \
+     : U64 == t ? H<uint64_t __VA_ARGS__> \
+                : (handler) nullptr)
+#define BITS(H, ...)                      \
+    (B16 == t   ? H<uint16_t __VA_ARGS__> \
+     : B32 == t ? H<uint32_t __VA_ARGS__> \
+     : B64 == t ? H<uint64_t __VA_ARGS__> \
+                : (handler) nullptr)
+#define EITHER(H, ...) (type_signed(t) ? SIGNED(H, __VA_ARGS__) : UNSIGNED(H, __VA_ARGS__))
+#define COMMA ,
+
+static handler arithmetic(statement &s, const std::string &name, type t)
+{
+    if ("add" == name) {
+        return s.take("sat") ? (S32 == t ? two<int32_t, op_add_sat> : nullptr)
+                             : EITHER(two, COMMA op_add);
+    }
+    if ("sub" == name) {
+        return s.take("sat") ? (S32 == t ? two<int32_t, op_sub_sat> : nullptr)
+                             : EITHER(two, COMMA op_sub);
+    }
+    if ("mul" == name) {
+        if (s.take("wide")) {
+            return S16 == t   ? mul_wide<int16_t>
+                   : S32 == t ? mul_wide<int32_t>
+                   : U16 == t ? mul_wide<uint16_t>
+                   : U32 == t ? mul_wide<uint32_t>
+                              : (handler) nullptr;
+        }
+        return s.take("hi")   ? EITHER(two, COMMA op_mul_hi)
+               : s.take("lo") ? EITHER(two, COMMA op_mul)
+                              : (handler) nullptr;
+    }
+    if ("mad" == name) {
+        if (s.take("wide")) {
+            return S16 == t   ? mad_wide<int16_t>
+                   : S32 == t ? mad_wide<int32_t>
+                   : U16 == t ? mad_wide<uint16_t>
+                   : U32 == t ? mad_wide<uint32_t>
+                              : (handler) nullptr;
+        }
+        return s.take("hi")   ? EITHER(mad, COMMA op_mul_hi)
+               : s.take("lo") ? EITHER(mad, COMMA op_mul)
+                              : (handler) nullptr;
+    }
+    return "div" == name   ? EITHER(two, COMMA op_div)
+           : "rem" == name ? EITHER(two, COMMA op_rem)
+           : "min" == name ? EITHER(two, COMMA op_min)
+           : "max" == name ? EITHER(two, COMMA op_max)
+           : "abs" == name ? SIGNED(one, COMMA op_abs)
+           : "neg" == name ? SIGNED(one, COMMA op_neg)
+           : "sad" == name ? EITHER(sad)
+                           : (handler) nullptr;
+}
+
+static handler bitwise(statement &s, insn &i, const std::string &name, type t)
+{
+    if (PRED == t) {
+        return "and" == name   ? two<uint8_t, op_and>
+               : "or" == name  ? two<uint8_t, op_or>
+               : "xor" == name ? two<uint8_t, op_xor>
+               : "not" == name ? one<uint8_t, op_not_predicate>
+                               : (handler) nullptr;
+    }
+    if ("bfind" == name) {
+        i.mod[0] = s.take("shiftamt");
+        return EITHER(bfind);
+    }
+    if ("shf" == name && B32 == t) {
+        i.mod[0] = s.take("r") || !s.take("l");
+        i.mod[1] = s.take("wrap") || !s.take("clamp");
+        return shf;
+    }
+    return "and" == name                ? BITS(two, COMMA op_and)
+           : "or" == name               ? BITS(two, COMMA op_or)
+           : "xor" == name              ? BITS(two, COMMA op_xor)
+           : "not" == name              ? BITS(one, COMMA op_not)
+           : "cnot" == name             ? BITS(one, COMMA op_cnot)
+           : "shl" == name              ? BITS(shift, COMMA 0)
+           : "shr" == name              ? (type_signed(t)                     ? SIGNED(shift, COMMA 1)
+                                           : U16 == t || U32 == t || U64 == t ? UNSIGNED(shift, COMMA 1)
+                                                                              : BITS(shift, COMMA 1))
+           : "brev" == name             ? BITS(one, COMMA op_brev)
+           : "popc" == name             ? BITS(popc)
+           : "clz" == name              ? BITS(clz)
+           : "bfe" == name              ? EITHER(bfe)
+           : "bfi" == name              ? BITS(bfi)
+           : "prmt" == name && B32 == t ? prmt
+           : "lop3" == name && B32 == t ? lop3
+                                        : (handler) nullptr;
+}
+
+/* addc, subc, madc take a carry; .cc gives one. */
+static handler with_carry(statement &s, insn &i, const std::string &name, type t)
+{
+    const type wide = S32 == t || B32 == t ? U32 : S64 == t || B64 == t ? U64 : t;
+
+    i.mod[0] = 'c' == name.back();
+    i.mod[1] = s.take("cc");
+    i.e = 0; /* the slot of the carry (ptx_parse.cpp) */
+    if ('m' == name[0]) {
+        i.mod[2] = s.take("hi");
+        s.need(i.mod[2] || s.take("lo"));
+        return U32 == wide   ? mad_carry<uint32_t>
+               : U64 == wide ? mad_carry<uint64_t>
+                             : (handler) nullptr;
+    }
+    return "add" == name.substr(0, 3) ? (U32 == wide   ? carry<uint32_t, 0>
+                                         : U64 == wide ? carry<uint64_t, 0>
+                                                       : (handler) nullptr)
+                                      : (U32 == wide   ? carry<uint32_t, 1>
+                                         : U64 == wide ? carry<uint64_t, 1>
+                                                       : (handler) nullptr);
+}
+
+bool decode_int(statement &s, insn &i)
+{
+    static const std::map<std::string, unsigned> sources = {
+        {"add", 2},  {"sub", 2},   {"mul", 2}, {"mad", 3},  {"div", 2},  {"rem", 2},
+        {"min", 2},  {"max", 2},   {"abs", 1}, {"neg", 1},  {"sad", 3},  {"and", 2},
+        {"or", 2},   {"xor", 2},   {"not", 1}, {"cnot", 1}, {"shl", 2},  {"shr", 2},
+        {"brev", 1}, {"popc", 1},  {"clz", 1}, {"bfe", 3},  {"bfi", 4},  {"prmt", 3},
+        {"lop3", 4}, {"bfind", 1}, {"shf", 3}, {"addc", 2}, {"subc", 2}, {"madc", 3}};
+    const auto found = sources.find(s.name());
+    statement probe = s;
+
+    if (sources.end() == found) {
+        return false;
+    }
+    const type t = s.take_type();
+    if (t >= F16) {
+        s = probe; /* of floats */
+        return false;
+    }
+    const unsigned n = found->second;
+    const std::string name = s.name();
+    bool cc = false;
+    for (const std::string &word : s.words) {
+        cc = cc || "cc" == word;
+    }
+    s.need(n + 1 == s.args.size(), "operands");
+    i.d = s.slot(0);
+    i.a = s.slot(1);
+    i.b = n > 1 ? s.slot(2) : -1;
+    i.c = n > 2 ? s.slot(3) : -1;
+    i.e = n > 3 ? s.slot(4) : -1;
+    i.go = cc || "addc" == name || "subc" == name || "madc" == name ? with_carry(s, i, name, t)
+                                                                    : arithmetic(s, name, t);
+    if (nullptr == i.go) {
+        i.go = bitwise(s, i, name, t);
+    }
+    return nullptr != i.go;
+}
+
+} /* namespace ptx */
+} /* namespace fake */

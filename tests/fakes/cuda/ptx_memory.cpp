@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loads, stores and fences. What is in global memory goes the way of gp_ld and its like: checks,
+ * FAKECUDA_WEAK, FAKECUDA_JITTER. A load of a flag that finds what it found before gives others a
+ * turn.
+ *
+ *      ld, st                       gp_ld, gp_st
+ *      .relaxed, .volatile          gp_ld_relaxed, gp_st_relaxed
+ *      ld.acquire, st.release       gp_ld_acquire, gp_st_release
+ *      16 bytes of these            ptx_joint.cpp
+ *
+ * Scopes: what is ordered for the device's own threads only (.gpu) must not be memory that others
+ * reach; what is for the block's only (.cta) stays with the block under FAKECUDA_WEAK.
+ */
+#include "ptx_memory.h"
+
+#include "memory.h"
+
+namespace fake
+{
+namespace ptx
+{
+
+/* ---- where an address is ---- */
+
+unsigned char *spot(const frame &f, const insn *i, space where, uint64_t at, size_t bytes)
+{
+    if (GENERIC == where) {
+        where = 0 != (at & SHARED_BIT)  ? SHARED
+                : 0 != (at & LOCAL_BIT) ? LOCAL
+                : 0 != (at & PARAM_BIT) ? PARAM
+                                        : GLOBAL;
+        at &= ~SPACE_BITS;
+    }
+    if (0 != at % bytes) {
+        trap(f, i, "misaligned access");
+    }
+    switch (where) {
+    case SHARED:
+        if (at + bytes > f.b->shared.size()) {
+            trap(f, i, "access outside the block's shared memory");
+        }
+        return f.b->shared.data() + at;
+    case PARAM:
+        if (at + bytes > f.b->params.size()) {
+            trap(f, i, "access outside the parameters");
+        }
+        return f.b->params.data() + at;
+    case LOCAL:
+        for (const frame *each = &f; nullptr != each; each = each->caller) {
+            const uint64_t from = (uint64_t) each->local;
+            if (at >= from && at + bytes <= from + each->f->local_bytes) {
+                return (unsigned char *) at;
+            }
+        }
+        trap(f, i, "access outside local memory");
+    default:
+        return nullptr; /* in global memory */
+    }
+}
+
+bool in_global(space where, uint64_t at)
+{
+    return GLOBAL == where || CONST == where || (GENERIC == where && 0 == (at & SPACE_BITS));
+}
+
+uint64_t address(const frame &f, const insn *i)
+{
+    return (-1 == i->a ? 0 : f.r[i->a]) + (uint64_t) i->off;
+}
+
+/* A flag that others than this device reach needs .sys. */
+static void check_scope(const frame &f, const insn *i, uint64_t at)
+{
+    region_ref r = SCOPE_SYS == i->mod[1] ? nullptr : memory_find(at);
+    const int device = ((const launch_job *) block_here()->job)->context->device;
+
+    if (nullptr != r &&
+        (KIND_DEVICE != r->kind || nullptr != r->shared || device_machine(device) != r->machine)) {
+        trap(f, i, "a scope below .sys on memory that others reach");
+    }
+}
+
+void strong_begin(frame &f, const insn *i, uint64_t at, void *host, size_t bytes)
+{
+    check_scope(f, i, at);
+    if (0 != (emu::modes & emu::WEAK)) {
+        weak_settle(block_here(), host, bytes);
+    }
+}
+
+void release(frame &, const insn *i)
+{
+    if (0 == (emu::modes & emu::WEAK) || ORDER_RELEASE > i->mod[0]) {
+        return;
+    }
+    if (SCOPE_CTA == i->mod[1]) {
+        weak_merge(block_here(), block_here()->now);
+    } else {
+        emu::weak_release();
+    }
+}
+
+void acquire(frame &, const insn *i)
+{
+    if (0 != (emu::modes & emu::WEAK) && SCOPE_CTA != i->mod[1] &&
+        (ORDER_ACQUIRE == i->mod[0] || ORDER_BOTH == i->mod[0])) {
+        emu::weak_acquire();
+    }
+}
+
+void look(frame &f, const insn *i, uint64_t at, uint64_t x, uint64_t y)
+{
+    seen_flag &s = f.t->seen[((uintptr_t) i / sizeof(insn) ^ at >> 3 ^ at >> 9) % 16];
+
+    if (i == s.by && at == s.at && x == s.value[0] && y == s.value[1]) {
+        yield(f, true);
+    }
+    s = seen_flag {i, at, {x, y}};
+}
+
+/* ---- loads ---- */
+
+/* Bytes to the registers of a vector. */
+template <class T> static inline void spread(frame &f, const insn *i, const unsigned char *from)
+{
+    T v;
+
+    for (unsigned k = 0; k < i->n; k++) {
+        memcpy(&v, from + k * sizeof(T), sizeof(T));
+        if (-1 != i->v[k]) {
+            put<T>(f, i->v[k], v);
+        }
+    }
+}
+
+static void load_global(uint64_t at, unsigned char *to, size_t bytes)
+{
+    const uint4 *wide = (const uint4 *) at;
+
+    switch (bytes) {
+#define CASE(type)                                   \
+    case sizeof(type): {                             \
+        const type v = emu::load((const type *) at); \
+        memcpy(to, &v, sizeof(v));                   \
+        break;                                       \
+    }
+        CASE(uint8_t)
+        CASE(uint16_t)
+        CASE(uint32_t)
+        CASE(uint64_t)
+        CASE(uint4)
+#undef CASE
+    default: /* two of 16 */
+        load_global(at, to, 16);
+        load_global((uint64_t) (wide + 1), to + 16, 16);
+    }
+}
+
+template <class T, space where> static const insn *load(frame &f, const insn *i)
+{
+    const uint64_t at = address(f, i);
+    const size_t bytes = sizeof(T) * i->n;
+    unsigned char piece[32];
+
+    f.t->now = i;
+    if (!in_global(where, at)) {
+        spread<T>(f, i, spot(f, i, where, at, bytes));
+    } else if (1 == i->n) {
+        put<T>(f, i->v[0], emu::load((const T *) at));
+    } else {
+        load_global(at, piece, bytes);
+        spread<T>(f, i, piece);
+    }
+    return i + 1;
+}
+
+/* A parameter by name: off says where in this function's, or in what it hands over. */
+template <class T, bool incoming> static const insn *load_param(frame &f, const insn *i)
+{
+    spread<T>(f, i, (incoming ? f.params : f.pass) + i->off);
+    return i + 1;
+}
+
+/* Of at most 8 bytes, at once. */
+template <class T, space where> static const insn *load_strong(frame &f, const insn *i)
+{
+    const uint64_t at = address(f, i);
+    const size_t bytes = sizeof(T) * i->n;
+    uint64_t v = 0;
+
+    f.t->now = i;
+    if (!in_global(where, at)) {
+        memcpy(&v, spot(f, i, where, at, bytes), bytes);
+    } else {
+        v = load_word(f, i, at, bytes);
+    }
+    spread<T>(f, i, (const unsigned char *) &v);
+    look(f, i, at, v, 0);
+    return i + 1;
+}
+
+uint64_t load_word(frame &f, const insn *i, uint64_t at, size_t bytes)
+{
+    uint64_t v = 0;
+
+    switch (bytes) {
+#define CASE(type)                                                                 \
+    case sizeof(type): {                                                           \
+        type *p = emu::reach((type *) at);                                         \
+        strong_begin(f, i, at, p, sizeof(type));                                   \
+        emu::delay(false);                                                         \
+        if (SCOPE_CTA == i->mod[1]) {                                              \
+            v = emu::load((type *) at);                                            \
+        } else {                                                                   \
+            v = ORDER_RELAXED == i->mod[0] ? __atomic_load_n(p, __ATOMIC_RELAXED)  \
+                                           : __atomic_load_n(p, __ATOMIC_ACQUIRE); \
+        }                                                                          \
+        break;                                                                     \
+    }
+        CASE(uint8_t)
+        CASE(uint16_t)
+        CASE(uint32_t)
+        CASE(uint64_t)
+#undef CASE
+    }
+    acquire(f, i);
+    return v;
+}
+
+/* ---- stores ---- */
+
+template <class T> static inline void gather(const frame &f, const insn *i, unsigned char *to)
+{
+    for (unsigned k = 0; k < i->n; k++) {
+        memcpy(to + k * sizeof(T), &f.r[i->v[k]], sizeof(T));
+    }
+}
+
+static void store_global(uint64_t at, const unsigned char *from, size_t bytes)
+{
+    switch (bytes) {
+#define CASE(type)                   \
+    case sizeof(type): {             \
+        type v;                      \
+        memcpy(&v, from, sizeof(v)); \
+        emu::store((type *) at, v);  \
+        break;                       \
+    }
+        CASE(uint8_t)
+        CASE(uint16_t)
+        CASE(uint32_t)
+        CASE(uint64_t)
+        CASE(uint4)
+#undef CASE
+    default:
+        store_global(at, from, 16);
+        store_global(at + 16, from + 16, 16);
+    }
+}
+
+template <class T, space where> static const insn *store(frame &f, const insn *i)
+{
+    const uint64_t at = address(f, i);
+    const size_t bytes = sizeof(T) * i->n;
+    unsigned char piece[32];
+
+    f.t->now = i;
+    f.t->stored++;
+    if (!in_global(where, at)) {
+        gather<T>(f, i, spot(f, i, where, at, bytes));
+    } else if (1 == i->n) {
+        emu::store((T *) at, get<T>(f, i->v[0]));
+    } else {
+        gather<T>(f, i, piece);
+        store_global(at, piece, bytes);
+    }
+    return i + 1;
+}
+
+template <class T, bool incoming> static const insn *store_param(frame &f, const insn *i)
+{
+    gather<T>(f, i, (incoming ? f.params : f.pass) + i->off);
+    return i + 1;
+}
+
+void store_word(frame &f, const insn *i, uint64_t at, size_t bytes, uint64_t v)
+{
+    release(f, i);
+    switch (bytes) {
+#define CASE(type)                                           \
+    case sizeof(type): {                                     \
+        type *p = emu::reach((type *) at);                   \
+        strong_begin(f, i, at, p, sizeof(type));             \
+        if (SCOPE_CTA == i->mod[1]) {                        \
+            emu::store((type *) at, (type) v);               \
+        } else if (ORDER_RELAXED == i->mod[0]) {             \
+            __atomic_store_n(p, (type) v, __ATOMIC_RELAXED); \
+        } else {                                             \
+            __atomic_store_n(p, (type) v, __ATOMIC_RELEASE); \
+        }                                                    \
+        break;                                               \
+    }
+        CASE(uint8_t)
+        CASE(uint16_t)
+        CASE(uint32_t)
+        CASE(uint64_t)
+#undef CASE
+    }
+    emu::delay(true);
+}
+
+template <class T, space where> static const insn *store_strong(frame &f, const insn *i)
+{
+    const uint64_t at = address(f, i);
+    const size_t bytes = sizeof(T) * i->n;
+    uint64_t v = 0;
+
+    f.t->now = i;
+    f.t->stored++;
+    gather<T>(f, i, (unsigned char *) &v);
+    if (!in_global(where, at)) {
+        memcpy(spot(f, i, where, at, bytes), &v, bytes);
+        block_here()->progress++;
+    } else {
+        store_word(f, i, at, bytes, v);
+    }
+    return i + 1;
+}
+
+/* ---- fences ---- */
+
+static const insn *fence(frame &f, const insn *i)
+{
+    release(f, i);
+    acquire(f, i);
+    return i + 1;
+}
+static const insn *nothing(frame &, const insn *i)
+{
+    return i + 1;
+}
+
+/* ---- decoding ---- */
+
+template <class T> static handler load_of(space where, bool strong)
+{
+#define ROW(space) \
+    case space:    \
+        return strong ? load_strong<T, space> : load<T, space>;
+    switch (where) {
+        ROW(GENERIC) ROW(GLOBAL) ROW(SHARED) ROW(LOCAL) ROW(PARAM) ROW(CONST)
+    }
+#undef ROW
+    return nullptr;
+}
+template <class T> static handler store_of(space where, bool strong)
+{
+#define ROW(space) \
+    case space:    \
+        return strong ? store_strong<T, space> : store<T, space>;
+    switch (where) {
+        ROW(GENERIC) ROW(GLOBAL) ROW(SHARED) ROW(LOCAL) default : return nullptr;
+    }
+#undef ROW
+}
+
+template <class T>
+static handler access_of(const statement &s, const operand &o, space where, bool loads, bool strong)
+{
+    if (PARAM == where && nullptr != o.var && PARAM == o.var->where) {
+        s.need(!strong);
+        return loads ? (o.incoming ? load_param<T, true> : load_param<T, false>)
+                     : (o.incoming ? store_param<T, true> : store_param<T, false>);
+    }
+    return loads ? load_of<T>(where, strong) : store_of<T>(where, strong);
+}
+
+static handler access_named(const statement &s, type t, const operand &o, space where, bool loads,
+                            bool strong)
+{
+    switch (t) {
+    case B8:
+    case U8:
+        return access_of<uint8_t>(s, o, where, loads, strong);
+    case S8:
+        return access_of<int8_t>(s, o, where, loads, strong);
+    case B16:
+    case U16:
+    case F16:
+    case BF16:
+        return access_of<uint16_t>(s, o, where, loads, strong);
+    case S16:
+        return access_of<int16_t>(s, o, where, loads, strong);
+    case B32:
+    case U32:
+    case F32:
+    case F16X2:
+        return access_of<uint32_t>(s, o, where, loads, strong);
+    case S32:
+        return access_of<int32_t>(s, o, where, loads, strong);
+    case B64:
+    case U64:
+    case S64:
+    case F64:
+        return access_of<uint64_t>(s, o, where, loads, strong);
+    default:
+        return nullptr;
+    }
+}
+
+void take_order(statement &s, insn &i)
+{
+    const bool is_volatile = s.take("volatile") || s.take("mmio");
+    const int order = s.take_of({"weak", "relaxed", "acquire", "release", "acq_rel", "sc"});
+    const int scope = s.take_of({"sys", "gpu", "cta", "cluster", "gl"});
+    static const uint8_t orders[] = {ORDER_WEAK,    ORDER_RELAXED, ORDER_ACQUIRE,
+                                     ORDER_RELEASE, ORDER_BOTH,    ORDER_BOTH};
+    static const uint8_t scopes[] = {SCOPE_SYS, SCOPE_GPU, SCOPE_CTA, SCOPE_GPU, SCOPE_GPU};
+
+    i.mod[0] = is_volatile ? (uint8_t) ORDER_RELAXED
+               : order < 0 ? (uint8_t) ORDER_WEAK
+                           : orders[order];
+    i.mod[1] = scope < 0 ? (uint8_t) SCOPE_SYS : scopes[scope];
+    i.mod[2] = scope >= 0;
+}
+
+space take_space(statement &s)
+{
+    const int where = s.take_of({"global", "shared", "local", "param", "const"});
+    static const space spaces[] = {GLOBAL, SHARED, LOCAL, PARAM, CONST};
+
+    return where < 0 ? GENERIC : spaces[where];
+}
+
+static bool decode_fence(statement &s, insn &i)
+{
+    take_order(s, i);
+    i.mod[0] = ORDER_BOTH;
+    i.go = SCOPE_CTA == i.mod[1] ? nothing : fence;
+    return true;
+}
+
+bool decode_memory(statement &s, insn &i)
+{
+    const std::string name = s.name();
+    const bool loads = "ld" == name || "ldu" == name;
+
+    if ("membar" == name || "fence" == name) {
+        return decode_fence(s, i);
+    }
+    if ("prefetch" == name || "prefetchu" == name || "discard" == name) {
+        s.words.resize(1);
+        i.go = nothing;
+        return true;
+    }
+    if (!loads && "st" != name) {
+        return false;
+    }
+    take_order(s, i);
+    const space where = take_space(s);
+    /* hints for caches */
+    s.take_of({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
+    s.take("nc");
+    for (size_t k = 1; k < s.words.size();) {
+        if (std::string::npos != s.words[k].find("::")) {
+            s.words.erase(s.words.begin() + (ptrdiff_t) k);
+        } else {
+            k++;
+        }
+    }
+    const int width = s.take_of({"v2", "v4"});
+    const type t = s.take_type();
+    s.need(2 == s.args.size() && operand::ADDRESS == s.args[loads].kind, "operands");
+    const operand &at = s.args[loads];
+    i.a = at.slot;
+    i.off = at.off;
+    if (width >= 0) {
+        i.v = s.vector(s.args[!loads], &i.n, 4);
+        s.need(i.n == (0 == width ? 2 : 4), "operands");
+    } else {
+        operand one = s.args[!loads];
+        operand list {operand::VECTOR, -1, -1, 0, "", nullptr, false, {one}};
+        i.v = s.vector(list, &i.n, 1);
+    }
+    if (PARAM == where && nullptr != at.var && PARAM == at.var->where) {
+        i.off += (int64_t) at.var->offset;
+    }
+    const size_t bytes = type_bytes(t) * i.n;
+    s.need(bytes <= 32 && NONE != t);
+    i.go = ORDER_WEAK != i.mod[0] && bytes > 8
+               ? joint_access(t, where, loads)
+               : access_named(s, t, at, where, loads, ORDER_WEAK != i.mod[0]);
+    return nullptr != i.go;
+}
+
+} /* namespace ptx */
+} /* namespace fake */
