@@ -99,9 +99,16 @@ static void ptx_jacobi(void)
 static void ptx_atomics(void)
 {
     unsigned got[8], ones = 0, most = 0, threads = 4 * 96;
+    CUdeviceptr counter;
+    size_t bytes;
     float sum;
 
     open_image();
+    OK(cuModuleGetGlobal(&counter, &bytes, image, "counter"));
+    CHECK(4 == bytes);
+    OK(cuMemcpyDtoH(&ones, counter, 4));
+    CHECK(5 == ones);
+    ones = 0;
     CUdeviceptr words = zeros(32), wide = zeros(8), f = zeros(4);
     go("atomics", 4, 96, 0, (void *[]) {&words, &wide, &f});
     OK(cuMemcpyDtoH(got, words, sizeof(got)));
@@ -112,6 +119,9 @@ static void ptx_atomics(void)
     }
     CHECK(threads * (threads - 1) / 2 == got[0] && most == got[1] &&
           -(int) threads + 1 == (int) got[2]);
+    OK(cuMemcpyDtoH(&most, counter, 4));
+    CHECK(5 + threads == most);
+    IS(ERROR_NOT_FOUND, cuModuleGetGlobal(&counter, NULL, image, "nobody"));
     CHECK(ones == got[3] && threads % 100 == got[4] && threads == got[5] && 1 == got[6]);
     CHECK((uint64_t) (threads * (threads - 1) / 2) << 32 == word_at(wide) &&
           0.25f * threads == sum);

@@ -163,10 +163,34 @@ static CUresult look_up(CUfunction *function, CUlib_st *library, const char *nam
             f->module = library->ptx;
             f->library = (CUlibrary) library;
             known().insert(f.get());
+            note("kernel %s is interpreted", name);
         }
     }
     NEED(nullptr != f, CUDA_ERROR_NOT_FOUND);
     *function = f.get();
+    return CUDA_SUCCESS;
+}
+
+/* Only what is interpreted has variables. */
+static CUresult find_global(CUdeviceptr *at, size_t *bytes, CUlib_st *library, const char *name,
+                            CUcontext context)
+{
+    CUresult placed;
+    uintptr_t where;
+    size_t size;
+
+    NEED(is_known(library), CUDA_ERROR_INVALID_HANDLE);
+    NEED(nullptr != name, CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != library->ptx, CUDA_ERROR_NOT_FOUND);
+    placed = ptx::place_variables(*library->ptx, context);
+    NEED(CUDA_SUCCESS == placed, placed);
+    NEED(ptx::find_variable(*library->ptx, context, name, &where, &size), CUDA_ERROR_NOT_FOUND);
+    if (nullptr != at) {
+        *at = where;
+    }
+    if (nullptr != bytes) {
+        *bytes = size;
+    }
     return CUDA_SUCCESS;
 }
 
@@ -322,4 +346,15 @@ FAKE_API cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     NEED_CONTEXT(c);
     (void) c;
     return look_up(function, (CUlib_st *) module, name);
+}
+
+FAKE_API cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name)
+{
+    NEED_CONTEXT(c);
+    return find_global(at, bytes, (CUlib_st *) module, name, c);
+}
+FAKE_API cuLibraryGetGlobal(CUdeviceptr *at, size_t *bytes, CUlibrary library, const char *name)
+{
+    NEED_CONTEXT(c);
+    return find_global(at, bytes, (CUlib_st *) library, name, c);
 }
