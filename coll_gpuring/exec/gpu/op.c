@@ -265,6 +265,9 @@ void gr_gpu_op_abort(struct gr_gpu_op *op)
     _Atomic uint64_t *abort = gr_gpu_team_pinned(op->team, GR_PINNED_ABORT);
     int rc, errors = 0;
 
+    if (!op->launched) { /* the word may be gone, too: with its context, if that was reset */
+        return;
+    }
     atomic_store_explicit(abort, 1, memory_order_release);
     while (op->launched && errors < MAX_ERRORS) {
         rc = gr_gpu_stream_done(op->team->stream);

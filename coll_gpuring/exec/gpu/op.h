@@ -73,7 +73,7 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved);
 
 /*
  * Abort: set the abort word and wait for the kernel to exit, so that it no longer accesses the
- * buffers. The team cannot be used again.
+ * buffers. Nothing to do where none is launched. The team cannot be used again.
  */
 void gr_gpu_op_abort(struct gr_gpu_op *op);
 

@@ -42,6 +42,11 @@ int td_held(void)
     return held;
 }
 
+void td_reset(void)
+{
+    held = 0;
+}
+
 /* Count a call; whether it is one that fails. */
 static int fails(enum td_function function)
 {

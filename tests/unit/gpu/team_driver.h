@@ -40,5 +40,7 @@ unsigned td_calls(enum td_function function, int rank);
 
 /* Allocations, pinned pages, streams and events that the component holds. */
 int td_held(void);
+/* All of it went with its context, which was reset. */
+void td_reset(void);
 
 #endif

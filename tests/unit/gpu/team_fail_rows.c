@@ -201,3 +201,27 @@ void a_call_cannot_begin(void)
     tr_leave(&t);
     tr_close(&w);
 }
+
+/*
+ * The application resets its device (cudaDeviceReset) before the first launch. With the context
+ * went the pinned memory that says to kernels that they must leave.
+ */
+void a_device_is_reset(void)
+{
+    struct tc_call call;
+    struct tr_world w;
+    struct tr_team t;
+
+    tr_open(&w, 2, NULL);
+    tr_make(&t, &w, &shape);
+    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    CHECK_INT(tc_begin(&call, &t, 0, &ring), 0);
+    app_start();
+    APP(cuDevicePrimaryCtxReset, 0);
+    td_reset();
+    gr_gpu_op_abort(&call.op);
+    CHECK_INT(call.op.launched, 0);
+    tc_drop(&call);
+    tr_leave(&t);
+    tr_close(&w);
+}

@@ -50,5 +50,6 @@ void a_launch_fails(void);
 void an_error_is_transient(void);
 void a_kernel_dies(void);
 void a_call_cannot_begin(void);
+void a_device_is_reset(void);
 
 #endif

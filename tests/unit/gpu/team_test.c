@@ -385,6 +385,7 @@ static struct row rows[] = {
     ROW(an_error_is_transient, NULL),
     ROW(a_kernel_dies, NULL),
     ROW(a_call_cannot_begin, NULL),
+    ROW(a_device_is_reset, NULL),
     ROW(those_waited_for_are_named, NULL),
     ROW(a_root_names_all_who_are_missing, NULL),
     ROW(a_writer_names_who_does_not_read, NULL),
