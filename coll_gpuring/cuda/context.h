@@ -41,6 +41,21 @@ void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved
     } while (0)
 
 /*
+ * GR_IN_CONTEXT() for a call that may be repeated without harm: a query, a wait, or a copy. One that
+ * fails is made again, twice, since other ranks may have completed the collective whose end it finds
+ * or whose result it copies. The driver repeats an error that is not transient.
+ */
+#define GR_TRIES 3
+#define GR_TRY_IN_CONTEXT(rc, gpu, call)         \
+    do {                                         \
+        int try_ = 0;                            \
+                                                 \
+        do {                                     \
+            GR_IN_CONTEXT(rc, gpu, call);        \
+        } while ((rc) < 0 && ++try_ < GR_TRIES); \
+    } while (0)
+
+/*
  * gr_cuda_enter() with a device's primary context, to destroy objects in it. Returns an error if
  * the application has reset the context, which destroyed them, or the driver has shut down.
  */

@@ -51,7 +51,7 @@ int gr_gpu_wait_default(struct gr_gpu *gpu)
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     int rc;
 
-    GR_IN_CONTEXT(rc, gpu, gr_cuda_check(cuda, "cuStreamSynchronize", wait_default(cuda)));
+    GR_TRY_IN_CONTEXT(rc, gpu, gr_cuda_check(cuda, "cuStreamSynchronize", wait_default(cuda)));
     return rc;
 }
 
@@ -130,23 +130,12 @@ int gr_cuda_copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs,
  * The copies use the legacy default stream, so that they follow the application's work. gpuring's
  * own streams are not ordered with it, so its kernels may run at the same time.
  */
-int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
+static int copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, size_t n)
 {
-    const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
     CUstream stream;
-    int rc;
+    int rc = gr_cuda_check(cuda, "the default stream", gr_cuda_default_open(cuda, &stream));
 
-    rc = wait_for_current(cuda, gpu->context);
-    if (0 == rc) {
-        rc = gr_cuda_enter(cuda, gpu->context, &saved);
-    }
     if (rc < 0) {
-        return rc;
-    }
-    rc = gr_cuda_check(cuda, "the default stream", gr_cuda_default_open(cuda, &stream));
-    if (rc < 0) {
-        gr_cuda_leave(cuda, &saved);
         return rc;
     }
     rc = gr_cuda_copy_runs(cuda, runs, n, stream);
@@ -154,7 +143,17 @@ int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n
         rc = GR_CUDA(cuda, cuStreamSynchronize, stream);
     }
     gr_cuda_default_close(cuda, stream);
-    gr_cuda_leave(cuda, &saved);
+    return rc;
+}
+
+int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    int rc = wait_for_current(cuda, gpu->context);
+
+    if (0 == rc) {
+        GR_TRY_IN_CONTEXT(rc, gpu, copy_runs(cuda, runs, n));
+    }
     return rc;
 }
 

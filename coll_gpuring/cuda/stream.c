@@ -183,8 +183,8 @@ int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_ru
 {
     int rc;
 
-    GR_IN_CONTEXT(rc, stream->gpu,
-                  gr_cuda_copy_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
+    GR_TRY_IN_CONTEXT(rc, stream->gpu,
+                      gr_cuda_copy_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
     return rc;
 }
 
@@ -216,7 +216,7 @@ int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)
 {
     int rc;
 
-    GR_IN_CONTEXT(rc, stream->gpu, record_mark(stream, mark));
+    GR_TRY_IN_CONTEXT(rc, stream->gpu, record_mark(stream, mark));
     return rc;
 }
 
@@ -232,10 +232,13 @@ int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     CUstreamCaptureMode mode = gr_cuda_relax(cuda);
-    CUresult result = cuda->cuEventQuery(stream->marks[mark]); /* needs no context */
+    int k, rc = GR_ERR_CUDA;
 
+    for (k = 0; k < GR_TRIES && rc < 0; k++) { /* needs no context */
+        rc = query_status(cuda, "cuEventQuery", cuda->cuEventQuery(stream->marks[mark]));
+    }
     gr_cuda_restore(cuda, mode);
-    return query_status(cuda, "cuEventQuery", result);
+    return rc;
 }
 
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
@@ -255,8 +258,8 @@ int gr_gpu_stream_done(struct gr_gpu_stream *stream)
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     int rc;
 
-    GR_IN_CONTEXT(rc, stream->gpu,
-                  query_status(cuda, "cuStreamQuery", cuda->cuStreamQuery(stream->stream)));
+    GR_TRY_IN_CONTEXT(rc, stream->gpu,
+                      query_status(cuda, "cuStreamQuery", cuda->cuStreamQuery(stream->stream)));
     return rc;
 }
 
@@ -264,7 +267,7 @@ int gr_gpu_stream_wait(struct gr_gpu_stream *stream)
 {
     int rc;
 
-    GR_IN_CONTEXT(rc, stream->gpu,
-                  GR_CUDA(&stream->gpu->gpus->cuda, cuStreamSynchronize, stream->stream));
+    GR_TRY_IN_CONTEXT(rc, stream->gpu,
+                      GR_CUDA(&stream->gpu->gpus->cuda, cuStreamSynchronize, stream->stream));
     return rc;
 }

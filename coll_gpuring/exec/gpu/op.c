@@ -29,8 +29,8 @@
 #define POLLS_PER_QUERY 1024
 
 /*
- * Launches and queries of an op that may fail, and are made again: other ranks may have completed
- * the call by then. The driver repeats an error that is not transient.
+ * Launches of an op that may fail, and are made again: other ranks may have completed the call by
+ * then. The driver repeats an error that is not transient.
  */
 #define TRANSIENT_ERRORS 2
 
@@ -249,12 +249,12 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
     if (!all_reported(op)) {
         /* a failed kernel does not report */
         rc = 0 == ++op->polls % POLLS_PER_QUERY ? gr_gpu_stream_done(op->team->stream) : 0;
-        return rc < 0 ? count_error(op, rc) : GR_AGAIN;
+        return rc < 0 ? rc : GR_AGAIN;
     }
     /* The blocks are about to end. Their stores are visible to later work only after that. */
     rc = gr_gpu_stream_done(op->team->stream);
     if (1 != rc) {
-        return 0 == rc ? GR_AGAIN : count_error(op, rc);
+        return 0 == rc ? GR_AGAIN : rc;
     }
     read_reports(op, moved);
     return is_done(op) ? GR_DONE : GR_AGAIN;

@@ -33,7 +33,7 @@ struct gr_gpu_op {
     uint32_t idle_launches; /* launches in a row without progress */
     uint32_t pause;         /* polls until the next launch */
     uint32_t polls;         /* polls that found the kernel running */
-    uint32_t errors;        /* launches and queries that failed */
+    uint32_t errors;        /* launches that failed */
 };
 
 /* Initialise, so that abort and end can be called even if gr_gpu_op_begin() never is. */
@@ -67,7 +67,7 @@ static inline struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32
 
 /*
  * Advance. Returns GR_DONE, GR_AGAIN, the gate's error or the driver's (device.h). Adds the number
- * of handled slots to *moved. Two launches or queries of an op may fail: they are made again.
+ * of handled slots to *moved. Two launches of an op may fail: they are made again.
  */
 int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved);
 

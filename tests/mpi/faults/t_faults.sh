@@ -74,8 +74,10 @@ if ! has_driver; then
     tap_skip "a call of the driver" "no CUDA toolkit"
 elif in_all; then
     FAULT_RANKS=1 judge_all "life: places" places "$work/results" life driver
+    FAULT_RANKS=1 judge_all "life-staged: places" places "$work/results" life-staged driver
 else
-    sample_of life 4 driver
+    sample_of life 3 driver
+    sample_of life-staged 3 driver
 fi
 # no code for the device, and no PTX that the driver compiles; a driver that fails from then on
 if has_driver; then

@@ -20,6 +20,9 @@ enum td_function {
     TD_FUNCTIONS
 };
 
+/* Errors in a row after which a launch, a query or a copy fails the call. */
+enum { TD_TRIES = 3 };
+
 /* The rank for which this thread calls the driver. */
 extern _Thread_local int td_rank;
 

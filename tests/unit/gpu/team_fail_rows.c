@@ -19,9 +19,6 @@ static const struct ex_case ring = {.coll = GR_COLL_ALLREDUCE,
                                     .count = 2000,
                                     .seed = 1};
 
-/* Errors of an op that fail it. */
-enum { ERRORS = 3 };
-
 /* Seconds after which a failure must have come out. */
 enum { SOON = 240 };
 
@@ -56,7 +53,7 @@ static void fail_at(enum td_function function, unsigned after, CUresult error)
         CHECK_INT(tc_begin(&calls[r], &t, r, &ring), 0);
         calls[r].op.args.patience = 20;
     }
-    td_fail(function, 1, after, ERRORS, error);
+    td_fail(function, 1, after, TD_TRIES, error);
     poll_until_error(calls);
     CHECK(NULL !=
           strstr(gr_gpu_error(), TD_QUERY == function ? "cuStreamQuery" : "cuLaunchKernel"));
@@ -87,7 +84,7 @@ void a_launch_fails(void)
 static void launch_often(struct tr_team *t)
 {
     struct tc_call calls[2];
-    unsigned last = td_calls(TD_LAUNCH, 1) + ERRORS + 2;
+    unsigned last = td_calls(TD_LAUNCH, 1) + TD_TRIES + 2;
     int r, rc[2] = {GR_AGAIN, GR_AGAIN};
 
     CHECK_INT(tc_begin(&calls[1], t, 1, &ring), 0);
@@ -119,13 +116,13 @@ void an_error_is_transient(void)
     tr_open(&w, 2, NULL);
     tr_make(&t, &w, &shape);
     tc_try(&t, GR_ALGO_RING);
-    td_fail(TD_LAUNCH, 1, 0, ERRORS - 1, CUDA_ERROR_UNKNOWN);
+    td_fail(TD_LAUNCH, 1, 0, TD_TRIES - 1, CUDA_ERROR_UNKNOWN);
     tc_try(&t, GR_ALGO_RING);
     CHECK_INT(td_left(TD_LAUNCH), 0);
-    td_fail(TD_LAUNCH, 1, 1, ERRORS - 1, CUDA_ERROR_UNKNOWN);
+    td_fail(TD_LAUNCH, 1, 1, TD_TRIES - 1, CUDA_ERROR_UNKNOWN);
     launch_often(&t);
     CHECK_INT(td_left(TD_LAUNCH), 0);
-    td_fail(TD_QUERY, 1, 0, ERRORS - 1, CUDA_ERROR_UNKNOWN);
+    td_fail(TD_QUERY, 1, 0, TD_TRIES - 1, CUDA_ERROR_UNKNOWN);
     tc_try(&t, GR_ALGO_RING);
     CHECK_INT(td_left(TD_QUERY), 0);
     tr_leave(&t);
@@ -172,7 +169,8 @@ static void begin_in_vain(struct tr_team *t, const struct ex_case *c, enum td_fu
     while (0 == gr_gpu_stream_done(t->ranks[0]->stream)) {
     }
     tc_drop(&call);
-    td_fail(last, 0, td_calls(last, 0) - before - 1, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    td_fail(last, 0, td_calls(last, 0) - before - 1, TD_COPY == last ? TD_TRIES : 1,
+            CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_INT(tc_begin(&call, t, 0, c), GR_ERR_CUDA);
     gr_gpu_op_abort(&call.op);
     CHECK_INT(call.op.launched, 0);

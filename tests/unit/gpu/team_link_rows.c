@@ -230,7 +230,7 @@ void steps_have_no_room(void)
     while (n > 0) {
         gr_gpu_free(w.ranks[0].gpu, taken[--n]);
     }
-    td_fail(TD_COPY, 1, 0, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    td_fail(TD_COPY, 1, 0, TD_TRIES, CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_INT(tr_link(&t, GR_ALGO_MST, 1), GR_ERR_CUDA);
     CHECK_INT(tr_state(&t, 0, GR_ALGO_MST, 1), GR_LINKS_REFUSED);
     tc_try(&t, GR_ALGO_FLAT);
@@ -315,7 +315,7 @@ void the_driver_fails_while_links_are_made(void)
     }
     tr_open(&w, 3, NULL);
     tr_make(&t, &w, &small);
-    td_fail(TD_COPY, 1, 0, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+    td_fail(TD_COPY, 1, 0, TD_TRIES, CUDA_ERROR_ILLEGAL_ADDRESS);
     refused(&w, &t, GR_ALGO_RING, GR_ERR_CUDA, &small);
 }
 
