@@ -119,16 +119,21 @@ static void libraries(void)
     CUkernel k;
     CUfunction f;
     CUfunctionLoadingState state;
+    CUmodule m;
     int value;
 
     begin(0);
     image.magic++;
+    IS(ERROR_INVALID_IMAGE, cuModuleLoadFatBinary(&m, &image));
     IS(ERROR_INVALID_IMAGE, cuLibraryLoadData(&bad, &image, NULL, NULL, 0, NULL, NULL, 0));
     IS(ERROR_INVALID_IMAGE, cuLibraryLoadData(&bad, NULL, NULL, NULL, 0, NULL, NULL, 0));
     image.magic--;
     image.bytes = 0;
     IS(ERROR_INVALID_IMAGE, cuLibraryLoadData(&bad, &image, NULL, NULL, 0, NULL, NULL, 0));
     image.bytes = 16;
+    OK(cuModuleLoadFatBinary(&m, &image));
+    OK(cuModuleGetFunction(&f, m, "nothing"));
+    OK(cuModuleUnload(m));
     OK(cuLibraryLoadData(&l, &image, NULL, NULL, 0, NULL, NULL, 0));
     IS(ERROR_NOT_FOUND, cuLibraryGetKernel(&k, l, "no_such_kernel"));
     OK(cuLibraryGetKernel(&k, l, "nothing"));

@@ -334,6 +334,10 @@ FAKE_API cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit
 {
     return cuModuleLoadData(module, image);
 }
+FAKE_API cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+    return cuModuleLoadData(module, image);
+}
 FAKE_API cuModuleUnload(CUmodule module)
 {
     NEED_CONTEXT(c);

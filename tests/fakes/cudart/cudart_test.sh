@@ -63,4 +63,15 @@ contexts() { # CASE NUMBER
 }
 contexts late 0
 contexts copies 1
+
+# A program of nvcc's, whose kernels the driver interprets.
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+title="a program that nvcc has built"
+if [ "${SANITIZER:-plain}" != plain ] || [ ! -x "$nvcc" ]; then
+    tap_skip "$title" "no nvcc, or a build under a sanitizer"
+else
+    "$nvcc" -cudart shared -o "$work/kernels" "$here/kernels.cu" >"$work/out" 2>&1 &&
+        LD_LIBRARY_PATH=$dir timeout 100 "$work/kernels" >"$work/out" 2>&1
+    tap_result $? "$title" "$work/out"
+fi
 tap_done
