@@ -18,6 +18,7 @@ bench_is_right() {
 for coll in allreduce allgather reduce_scatter bcast reduce; do
     PROGDIR=$(dirname "$BENCH") grun 3 --mca coll_gpuring_priority 90 $small -- gpuring_bench $coll -d cuda -c -m 4:65536 \
         -i 1 -x 0
+    seen 'an image without PTX' && tap_skip_all "the component's image has machine code only"
     tap_check "$coll: right" bench_is_right 13
 done
 tap_check "they were interpreted" interpreted f32_sum

@@ -6,9 +6,10 @@
  *
  *      ptx_image.cpp    PTX out of an image (fatbin, text)
  *      ptx_module.cpp   the index of a PTX text: functions and variables
- *      ptx_parse.cpp    the body of a function: statements, registers, labels
- *      ptx_int.cpp, ptx_float.cpp, ptx_convert.cpp, ptx_compare.cpp, ptx_memory.cpp, ptx_joint.cpp,
- *      ptx_atomic.cpp, ptx_flow.cpp
+ *      ptx_parse.cpp, ptx_operand.cpp, ptx_statement.cpp
+ *                       the body of a function: statements, registers, labels
+ *      ptx_int.cpp, ptx_bits.cpp, ptx_float.cpp, ptx_convert.cpp, ptx_compare.cpp, ptx_memory.cpp,
+ *      ptx_space.cpp, ptx_joint.cpp, ptx_atomic.cpp, ptx_flow.cpp
  *                       instructions, and how a statement is decoded to one
  *      ptx_run.cpp      threads: frames, calls, the loop
  */

@@ -290,6 +290,7 @@ bool decode_compare(statement &s, insn &i);
 bool decode_float(statement &s, insn &i);
 bool decode_convert(statement &s, insn &i);
 bool decode_memory(statement &s, insn &i);
+bool decode_fence(statement &s, insn &i);
 bool decode_atomic(statement &s, insn &i);
 bool decode_flow(statement &s, insn &i);
 bool decode_move(statement &s, insn &i);

@@ -78,7 +78,7 @@ template <class A, int how> static const insn *setp(frame &f, const insn *i)
     }
     return i + 1;
 }
-/* mod[1]: the result is a float's 1, mod[2]: of 16 bits, or else all bits */
+/* mod[1]: the result is the float 1, or else all bits */
 template <class A, int how> static const insn *set(frame &f, const insn *i)
 {
     const bool v = holds<typename A::value, how>(A::of(f, i->a), A::of(f, i->b));

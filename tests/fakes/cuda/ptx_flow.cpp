@@ -73,7 +73,7 @@ static const insn *rest(frame &f, const insn *i)
 /* ---- barriers ---- */
 
 /* b: threads that come, or -1: all; c: a predicate */
-template <emu::barrier_kind kind, bool inverted> static const insn *barrier(frame &f, const insn *i)
+template <emu::barrier_kind kind> static const insn *barrier(frame &f, const insn *i)
 {
     if (0 != get<uint32_t>(f, i->a) ||
         (-1 != i->b && get<uint32_t>(f, i->b) != f.b->threads.size())) {
@@ -104,16 +104,16 @@ static bool decode_barrier(statement &s, insn &i)
         i.a = s.slot(1);
         i.b = 4 == n ? s.slot(2) : -1;
         i.c = s.slot(n - 1);
-        i.go = 0 == op   ? barrier<emu::SYNC_AND, false>
-               : 1 == op ? barrier<emu::SYNC_OR, false>
-               : 2 == op ? barrier<emu::SYNC_COUNT, false>
+        i.go = 0 == op   ? barrier<emu::SYNC_AND>
+               : 1 == op ? barrier<emu::SYNC_OR>
+               : 2 == op ? barrier<emu::SYNC_COUNT>
                          : (handler) nullptr;
         return true;
     }
     s.need(s.take("sync"));
     i.a = s.slot(0);
     i.b = s.args.size() > 1 ? s.slot(1) : -1;
-    i.go = barrier<emu::SYNC, false>;
+    i.go = barrier<emu::SYNC>;
     return true;
 }
 

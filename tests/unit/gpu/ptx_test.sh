@@ -19,6 +19,11 @@ run() {
         timeout -k 1 "${KERNEL_MODE_LIMIT:-1800}" "$builddir/tests/unit/gpu/kernel_test" >"$work/said" 2>&1
 }
 
+run FAKECUDA_PTX=1 KERNEL_TEST_EACH=1 KERNEL_TEST_ONLY='none*'
+if grep -q 'an image without PTX' "$work/said"; then
+    tap_skip_all "the image has machine code only"
+fi
+
 wanted() {
     # shellcheck disable=SC2053 # a pattern
     [[ $1 == ${PTX_ROWS:-*} ]]

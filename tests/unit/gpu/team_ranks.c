@@ -80,7 +80,8 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
     memset(w, 0, sizeof(*w));
     w->p = p;
     w->gpus = open_gpus();
-    td_install(w->gpus, bounds->threads);
+    /* strides in PTX are of whole blocks */
+    td_install(w->gpus, NULL == getenv("FAKECUDA_PTX") ? bounds->threads : GR_GPU_THREADS);
     for (r = 0; r < p; r++) {
         struct gr_peer_id self = {1, (uint64_t) r};
 

@@ -314,6 +314,12 @@ static struct row rows[] = {
      "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
     {"the_same_with_links_of_both_kinds", every_call_is_as_on_the_host,
      "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs TEAM_TEST_ONE_IN=4"},
+#if GR_SANITIZER(1, 0, 0)
+    {"the_same_with_interpreted_kernels", every_call_is_as_on_the_host,
+     "FAKECUDA_PTX=1 FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=24"},
+    {"the_same_with_interpreted_kernels_and_weak_memory", every_call_is_as_on_the_host,
+     "FAKECUDA_PTX=1 " WEAK "TEAM_TEST_ONE_IN=24"},
+#endif
     ROW(few_slots_and_few_ranks, NULL),
     ROW(steps_are_read_from_tables, NULL),
     {"the_same_between_nodes_with_weak_memory", every_call_is_as_on_the_host,
