@@ -163,7 +163,7 @@ static int switched(int which, int i)
     case 2:
         return ~sum;
     case 3:
-        return sum << 2;
+        return (int) ((unsigned) sum << 2);
     case 4:
         return sum >> 1;
     case 5:

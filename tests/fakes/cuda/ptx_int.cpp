@@ -27,7 +27,10 @@ struct op_sub_sat {
 struct op_mul_hi {
     template <class T> static T of(T a, T b)
     {
-        return (T) ((__int128) a * (__int128) b >> 8 * sizeof(T));
+        typedef
+            typename std::conditional<std::is_signed<T>::value, __int128, unsigned __int128>::type
+                W;
+        return (T) ((W) a * (W) b >> 8 * sizeof(T));
     }
 };
 /* A division by zero has no defined result; here it has all bits, as on devices. */
