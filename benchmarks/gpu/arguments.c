@@ -42,6 +42,7 @@ static const struct cli_option rows[] = {
     {0, "processes", CLI_FLAG, AT(processes)},
     {0, "zero-copy", CLI_FLAG, AT(shape.zero_copy)},
     {0, "costs", CLI_FLAG, AT(costs)},
+    {0, "attributes", CLI_FLAG, AT(attributes)},
 };
 
 static int check_options(struct arguments *a)
@@ -130,6 +131,7 @@ void arguments_help(void)
           "(20000)\n"
           "  --timeout S     seconds after which a call is aborted (60)\n"
           "  --costs         only the costs of classifying a pointer, launching and relaunching\n"
+          "  --attributes    only what the driver says of the device, and whether kernels load\n"
           "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was, 3 when a call "
           "failed or hung.\n",
           stdout);

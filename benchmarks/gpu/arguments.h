@@ -12,6 +12,7 @@ struct arguments {
     int algo; /* GR_NALGOS: all that a collective has */
     bool processes;
     bool costs;
+    bool attributes;     /* only what the driver says of the device */
     size_t step;         /* factor from one size to the next */
     const char *library; /* libnccl.so.2; NULL: no NCCL */
     const char *json;    /* a file for JSON besides the table; NULL: none */

@@ -5,6 +5,7 @@
  *      gpuring_gpu                        one process, 4 ranks on 4 streams of one device
  *      gpuring_gpu --processes            a process for each rank, links mapped by CUDA IPC
  *      gpuring_gpu --costs                pointers, launches, leaving and being launched again
+ *      gpuring_gpu --attributes           the device's attributes
  *      gpuring_gpu --nccl libnccl.so.2    each row of gpuring is followed by one of NCCL
  *
  * Where all ranks share one device, times depend on its memory, cache and scheduling, and not on
@@ -12,6 +13,7 @@
  * GPURING_BENCH_CORRUPT=1 makes an element of each output wrong before each check.
  */
 #include "arguments.h"
+#include "attributes.h"
 #include "costs.h"
 #include "common/device.h"
 #include "cuda/device.h"
@@ -178,7 +180,10 @@ static void open_gpu(struct bench *b, int number)
     }
     b->gpus = gr_gpus_open(NULL, &rc);
     b->gpu = NULL != b->gpus ? gr_gpu_get(b->gpus, ordinal, &rc) : NULL;
-    rc = NULL == b->gpu ? rc : gr_gpu_load_kernels(b->gpu);
+    if (b->a.attributes && NULL != b->gpu && 0 != attributes_print(b->gpus, b->gpu)) {
+        rc = GR_ERR_NODRIVER;
+    }
+    rc = NULL == b->gpu || 0 != rc ? rc : gr_gpu_load_kernels(b->gpu);
     if (0 != rc) {
         b->gpu = NULL;
         snprintf(b->a.error, sizeof b->a.error, "cannot use the device: error %d, %s", rc,
@@ -247,8 +252,11 @@ static int work(struct crew *crew, void *ctx)
     int status = EXIT_USAGE;
 
     open_gpu(b, b->a.processes ? crew->first : 0);
-    if (0 == crew_max(crew, NULL == b->gpu) && 0 == open_nccl(b, crew) &&
-        0 == crew_max(crew, 0 == crew->first && 0 != open_report(b))) {
+    if (b->a.attributes && NULL != b->gpu) {
+        printf("%-32s %d\n", "kernels loaded, blocks that fit", gr_gpu_resident_blocks(b->gpu));
+        status = EXIT_RIGHT;
+    } else if (0 == crew_max(crew, NULL == b->gpu) && 0 == open_nccl(b, crew) &&
+               0 == crew_max(crew, 0 == crew->first && 0 != open_report(b))) {
         status = b->a.costs ? report_costs(&b->report, b->gpus, b->gpu, b->a.error)
                             : report_all(b, crew);
     }
@@ -273,6 +281,6 @@ int main(int argc, char **argv)
         arguments_help();
         return EXIT_RIGHT;
     }
-    return crew_run(b.a.ranks, b.a.processes && !b.a.costs,
+    return crew_run(b.a.ranks, b.a.processes && !b.a.costs && !b.a.attributes,
                     world_board_bytes(b.a.ranks, b.a.shape.channels), work, &b);
 }
