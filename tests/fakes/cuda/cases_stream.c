@@ -101,29 +101,43 @@ static void missing_order(void)
     }
 }
 
-/*
- * cuMemset, and copies from device to device, may return before they are done, which is seen sooner
- * or later, but not when told so.
- */
+/* How often a cuMemset, or a copy from device to device, returned before it was done. */
+static int early_ones(CUdeviceptr at, CUdeviceptr other, unsigned value)
+{
+    int early;
+
+    OK(cuMemsetD32(at, value, 1));
+    early = value != (uint32_t) word_at(at);
+    OK(cuMemcpyDtoD(other, at, 8));
+    early += value != (uint32_t) word_at(other);
+    OK(cuCtxSynchronize());
+    return early;
+}
+
+/* They do so sooner or later, but not when told not to: for an allocation, or in a context. */
 static void sync_memops(void)
 {
     CUdeviceptr at = (begin(0), zeros(8)), other = zeros(8);
-    unsigned set = 1;
-    int early = 0;
+    unsigned set = 1, value = 1, end, flags;
+    int early;
 
-    for (unsigned i = 1; i <= 20 || 0 == early; i++) {
-        OK(cuMemsetD32(at, i, 1));
-        early += i != (uint32_t) word_at(at);
-        OK(cuMemcpyDtoD(other, at, 8));
-        early += i != (uint32_t) word_at(other);
-        OK(cuCtxSynchronize());
+    for (early = 0; 0 == early; value++) {
+        early = early_ones(at, other, value);
+    }
+    IS(ERROR_INVALID_VALUE, cuCtxSetFlags(CU_CTX_FLAGS_MASK + 1));
+    OK(cuCtxSetFlags(CU_CTX_SYNC_MEMOPS));
+    OK(cuCtxGetFlags(&flags));
+    CHECK(CU_CTX_SYNC_MEMOPS == flags);
+    for (end = value + 10; value < end; value++) {
+        CHECK(0 == early_ones(at, other, value));
+    }
+    OK(cuCtxSetFlags(0));
+    for (early = 0; 0 == early; value++) {
+        early = early_ones(at, other, value);
     }
     OK(cuPointerSetAttribute(&set, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
-    for (unsigned i = 21; i <= 30; i++) {
-        OK(cuMemsetD32(at, i, 1));
-        CHECK(i == (uint32_t) word_at(at));
-        OK(cuMemcpyDtoD(other, at, 8));
-        CHECK(i == (uint32_t) word_at(other));
+    for (end = value + 10; value < end; value++) {
+        CHECK(0 == early_ones(at, other, value));
     }
 }
 

@@ -285,6 +285,14 @@ FAKE_API cuCtxGetFlags(unsigned *flags)
     return CUDA_SUCCESS;
 }
 
+FAKE_API cuCtxSetFlags(unsigned flags)
+{
+    NEED_CONTEXT(c);
+    NEED(0 == (flags & ~(unsigned) CU_CTX_FLAGS_MASK), CUDA_ERROR_INVALID_VALUE);
+    c->flags = flags;
+    return CUDA_SUCCESS;
+}
+
 FAKE_API cuCtxGetId(CUcontext context, unsigned long long *id)
 {
     NEED_CONTEXT(c);

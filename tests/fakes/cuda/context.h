@@ -36,7 +36,7 @@
 struct CUctx_st {
     int device; /* ordinal */
     bool primary;
-    unsigned flags;
+    std::atomic<unsigned> flags;
     std::atomic<bool> alive;
     std::atomic<int> retained;
     unsigned long long id;

@@ -36,6 +36,11 @@ struct side {
     }
 };
 
+static bool sync_memops(CUstream stream)
+{
+    return 0 != (stream->context->flags & CU_CTX_SYNC_MEMOPS);
+}
+
 /* Looks the bytes up, and keeps their allocation from being freed until release(). */
 static bool hold(side &s, uintptr_t at, size_t bytes)
 {
@@ -102,7 +107,7 @@ static CUresult copy(uintptr_t to, uintptr_t from, const rectangle &r, CUstream 
     } else {
         const bool left_alone =
             (d.on_device() && s.on_device()) || (opt().delayed && d.on_device() && s.pageable());
-        wait = !left_alone || d.sync_memops() || s.sync_memops();
+        wait = !left_alone || sync_memops(stream) || d.sync_memops() || s.sync_memops();
     }
     if (s.pageable() && !wait) {
         staged = std::make_shared<std::vector<char>>(
@@ -154,7 +159,7 @@ static CUresult fill(uintptr_t to, T value, size_t n, CUstream stream, bool asyn
     if (!once) {
         release(d);
     }
-    if (!async && (!d.on_device() || d.sync_memops())) {
+    if (!async && (!d.on_device() || sync_memops(stream) || d.sync_memops())) {
         point_wait(p);
     }
     return CUDA_SUCCESS;
