@@ -80,6 +80,8 @@ AS_CASE(["$with_ucx"],
          [export PKG_CONFIG_PATH="$with_ucx/lib/pkgconfig:$PKG_CONFIG_PATH"])
      PKG_CHECK_MODULES([UCX], [ucx >= 1.11],
          [gr_ucx=yes
+          dnl no warnings about its headers
+          UCX_CFLAGS=`AS_ECHO(["$UCX_CFLAGS"]) | sed 's/^-I/-isystem /; s/ -I/ -isystem /g'`
           gr_ucx_summary=`$PKG_CONFIG --modversion ucx`],
          [AS_IF([test -n "$with_ucx" && test "x$with_ucx" != xno],
              [AC_MSG_ERROR([--with-ucx was given, but pkg-config finds no ucx of 1.11 or later])])])])
