@@ -110,7 +110,7 @@ static void errors()
     std::thread([] { CHECK(cudaSuccess == cudaGetLastError()); }).join();
     OK(cudaMalloc(&at, 8));
     IS(ErrorInvalidValue, cudaMemcpy(at, host, 8, cudaMemcpyDeviceToHost));
-    IS(ErrorInvalidMemcpyDirection, cudaMemcpy(at, host, 8, (cudaMemcpyKind) 17));
+    IS(ErrorInvalidMemcpyDirection, cudaMemcpy(at, host, 8, (cudaMemcpyKind) 7));
     IS(ErrorInvalidPitchValue, cudaMemcpy2D(at, 1, host, 8, 2, 1, cudaMemcpyHostToDevice));
     IS(ErrorMemoryAllocation, cudaMalloc(&at, (size_t) 1 << 50));
     CHECK(0 == strcmp("cudaErrorMemoryAllocation", cudaGetErrorName(cudaGetLastError())));
