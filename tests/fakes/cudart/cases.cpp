@@ -5,6 +5,7 @@
  */
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -230,7 +231,7 @@ static void streams()
     OK(cudaStreamDestroy(s));
 }
 
-static volatile bool held, over;
+static std::atomic<bool> held, over;
 
 static void hold(void *)
 {
