@@ -25,7 +25,8 @@ def describe(opts, build, configs, left_out):
         "cores": str(len(build.cores)), "seed": str(opts.seed),
     }
     if opts.hosts:
-        meta.update(hosts=opts.hosts, rate=opts.rate or "unlimited", delay=f"{opts.delay or 0} ms")
+        meta.update(hosts=opts.hosts, rate=opts.rate or "unlimited", delay=f"{opts.delay or 0} ms",
+                    time="mean of the rank that takes longest (max_us of gpuring_bench)")
     for config in configs + [stock.gpuring(opts)]:
         meta["config " + config.name] = " ".join(config.launch or stock.command(opts, build, config, [])[1:])
     for i, line in enumerate(left_out):
@@ -35,14 +36,19 @@ def describe(opts, build, configs, left_out):
 
 # ---- a run of a configuration: a list of (command line, parser of its output) ----
 
-def bench_rows(text):
-    """Rows (collective, bytes, us, algorithm) of gpuring_bench -o csv; ranks may have written between them."""
+def bench_rows(text, time="avg_us"):
+    """Rows (collective, bytes, us, algorithm) of gpuring_bench -o csv; ranks may have written between them. time: the column."""
     lines = text.split("\n")
     heads = [i for i, line in enumerate(lines) if line.startswith("collective,")]
     if heads:
         for row in csv.DictReader(lines[heads[0]:]):
-            if row["avg_us"] and re.fullmatch(r"[0-9.e+-]+", row["avg_us"]) and row["errors"] is not None:
-                yield row["collective"], int(row["bytes"]), float(row["avg_us"]), row["algorithm"]
+            if row[time] and re.fullmatch(r"[0-9.e+-]+", row[time]) and row["errors"] is not None:
+                yield row["collective"], int(row["bytes"]), float(row[time]), row["algorithm"]
+
+
+def last_rank_rows(text):
+    """The same with the mean of the rank that takes longest: between hosts others return while their data wait in queues."""
+    return bench_rows(text, "max_us")
 
 
 def osu_rows(collective):
@@ -79,7 +85,7 @@ def find_programs(opts, build, say):
     if not opts.osu:
         form = [] if opts.form == "blocking" else ["--" + opts.form]
         program = [build.bench] + opts.collectives + size_args + counts(opts) + form + stock.NOT_MEASURED + ["-o", "csv"]
-        return [(program, bench_rows)]
+        return [(program, last_rank_rows if opts.hosts else bench_rows)]
     programs = []
     for collective in opts.collectives:
         path = find_below(opts.osu, "osu_" + collective)
