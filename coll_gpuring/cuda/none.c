@@ -14,7 +14,7 @@
 #include "cuda/rdma.h"
 #include "cuda/stream.h"
 
-static const struct gr_pointer host = {GR_MEMORY_HOST, -1, 0, 0};
+static const struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};
 static const struct gr_gpu_id no_id;
 
 /* A function that is never called. The parameters contain commas, so they are the last argument. */

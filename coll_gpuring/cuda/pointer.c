@@ -37,7 +37,7 @@ struct allocation {
 static _Thread_local struct allocation cache[CACHED];
 static _Thread_local unsigned next_entry;
 
-static const struct gr_pointer host = {GR_MEMORY_HOST, -1, 0, 0};
+static const struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};
 
 /* The driver's attributes of an address. */
 struct attributes {
@@ -131,6 +131,7 @@ static struct gr_pointer classify(const struct gr_gpus *gpus, const struct attri
     if (GR_MEMORY_PINNED != p.memory && known) {
         p.device = a->ordinal;
         p.primary = is_primary(gpus, a->ordinal, a->context);
+        p.peers = NULL != a->context;
     }
     return p;
 }
@@ -230,7 +231,7 @@ static void cache_allocation(struct gr_gpus *gpus, uintptr_t address, const stru
 
 struct gr_pointer gr_pointer_guess(const void *pointer)
 {
-    struct gr_pointer device = {GR_MEMORY_DEVICE, -1, 0, 0};
+    struct gr_pointer device = {.memory = GR_MEMORY_DEVICE, .device = -1};
 
     return NULL == pointer || gr_cma_readable(pointer) ? host : device;
 }

@@ -22,6 +22,7 @@ struct gr_pointer {
     enum gr_memory memory;
     int device;    /* ordinal; -1: host memory, or unknown */
     int primary;   /* 1: memory of the device's primary context, or of none (memory pools) */
+    int peers;     /* 1: peer access is for it, too; pools and mappings have rights of their own */
     gr_gpu_ptr at; /* address for the devices; 0 for plain host memory */
 };
 

@@ -203,8 +203,8 @@ bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer, bool *else
 
     *elsewhere = *elsewhere || (pointer.device >= 0 && gr_gpu_ordinal(gpu) != pointer.device);
     if (GR_MEMORY_DEVICE == pointer.memory &&
-        (!pointer.primary ||
-         (gr_gpu_ordinal(gpu) != pointer.device && !gr_gpu_can_access(gpu, pointer.device)))) {
+        (!pointer.primary || (gr_gpu_ordinal(gpu) != pointer.device &&
+                              (!pointer.peers || !gr_gpu_can_access(gpu, pointer.device))))) {
         return false;
     }
     return pointer.at == (gr_gpu_ptr) (uintptr_t) buffer;
