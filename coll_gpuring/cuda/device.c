@@ -5,7 +5,7 @@
 #include "cuda/context.h"
 #include "cuda/error.h"
 #include "cuda/image.h"
-#include "cuda/pointer.h"
+#include "cuda/marks.h"
 #include "cuda/state.h"
 #include "exec/gpu/kernels.h"
 #include "topo/numa.h"
@@ -320,7 +320,7 @@ void gr_gpus_close(struct gr_gpus *gpus)
     if (NULL == gpus) {
         return;
     }
-    gr_pointers_unmark(gpus);
+    gr_marks_clear(gpus);
     for (k = 0; k < gpus->count; k++) {
         struct gr_gpu *gpu = atomic_load(&gpus->slots[k].gpu);
 

@@ -49,7 +49,6 @@ struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer)
     return host;
 }
 
-NEVER(void, gr_pointers_unmark, NOTHING, struct gr_gpus *gpus)
 NEVER(void, gr_gpus_close, NOTHING, struct gr_gpus *gpus)
 NEVER(int, gr_gpus_count, 0, const struct gr_gpus *gpus)
 NEVER(int, gr_gpus_current, -1, const struct gr_gpus *gpus)

@@ -18,10 +18,8 @@
 
 #include "base/cma.h"
 #include "cuda/context.h"
-#include "cuda/ipc.h"
+#include "cuda/marks.h"
 #include "cuda/state.h"
-
-#include <stdlib.h>
 
 /* A cached allocation. */
 struct allocation {
@@ -136,78 +134,6 @@ static struct gr_pointer classify(const struct gr_gpus *gpus, const struct attri
     return p;
 }
 
-/* ---- SYNC_MEMOPS ---- */
-
-static int exists(const struct gr_gpus *gpus, const struct gr_gpu_marked *m)
-{
-    return m->id == gr_gpus_buffer_id(gpus, m->start);
-}
-
-/* Make room for one more entry: in the place of allocations that were freed, or at the end. */
-static int reserve_mark(struct gr_gpus *gpus)
-{
-    size_t room = 0 == gpus->marked_room ? 64 : 2 * gpus->marked_room, n = 0, k;
-    struct gr_gpu_marked *marked;
-
-    if (gpus->nmarked < gpus->marked_room) {
-        return 1;
-    }
-    for (k = 0; k < gpus->nmarked; k++) {
-        if (exists(gpus, &gpus->marked[k])) {
-            gpus->marked[n++] = gpus->marked[k];
-        }
-    }
-    gpus->nmarked = n;
-    if (2 * n < gpus->marked_room) {
-        return 1;
-    }
-    marked = realloc(gpus->marked, room * sizeof(*marked));
-    if (NULL == marked) {
-        return 0;
-    }
-    gpus->marked = marked;
-    gpus->marked_room = room;
-    return 1;
-}
-
-/* Without memory for an entry, the attribute is set, and stays. */
-static void mark(struct gr_gpus *gpus, const struct attributes *a)
-{
-    unsigned int yes = 1;
-
-    /* the driver refuses it for some kinds of memory, which their stream synchronises */
-    if (0 != a->sync || CUDA_SUCCESS != gpus->cuda.cuPointerSetAttribute(
-                                            &yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, a->start)) {
-        return;
-    }
-    pthread_mutex_lock(&gpus->marks_lock);
-    if (0 != a->id && reserve_mark(gpus)) {
-        gpus->marked[gpus->nmarked++] = (struct gr_gpu_marked) {a->start, a->id};
-    }
-    pthread_mutex_unlock(&gpus->marks_lock);
-}
-
-void gr_pointers_unmark(struct gr_gpus *gpus)
-{
-    CUstreamCaptureMode mode;
-    unsigned int no = 0;
-    size_t k;
-
-    pthread_mutex_lock(&gpus->marks_lock);
-    mode = gr_cuda_relax(&gpus->cuda);
-    for (k = 0; k < gpus->nmarked; k++) {
-        if (exists(gpus, &gpus->marked[k])) {
-            (void) gpus->cuda.cuPointerSetAttribute(&no, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                                    gpus->marked[k].start);
-        }
-    }
-    gpus->nmarked = 0;
-    gr_cuda_restore(&gpus->cuda, mode);
-    pthread_mutex_unlock(&gpus->marks_lock);
-}
-
-/* ---- finding ---- */
-
 /* Cache an allocation of a context, and set SYNC_MEMOPS. */
 static void cache_allocation(struct gr_gpus *gpus, uintptr_t address, const struct attributes *a,
                              const struct gr_pointer *p)
@@ -215,7 +141,7 @@ static void cache_allocation(struct gr_gpus *gpus, uintptr_t address, const stru
     struct allocation *s;
 
     if (GR_MEMORY_DEVICE == p->memory) {
-        mark(gpus, a);
+        gr_marks_set(gpus, a->start, a->id, 0 != a->sync);
     }
     if (0 == a->id || 0 == a->bytes) {
         return;

@@ -30,16 +30,10 @@ struct gr_pointer {
  * Classify an address. Never fails: memory unknown to the driver is host memory; NULL is host
  * memory; and if the driver fails, gr_pointer_guess() decides. When it first finds an allocation of
  * device memory, it sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, if the driver permits it: synchronous
- * operations on the memory then are synchronous. gr_pointers_unmark() undoes that. For a cached
+ * operations on the memory then are synchronous. gr_marks_clear() undoes that. For a cached
  * allocation it costs one driver call.
  */
 struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer);
-
-/*
- * Clear SYNC_MEMOPS of all allocations for which gr_pointer_find() has set it, and which still
- * exist. Those of which it was set before are left alone.
- */
-void gr_pointers_unmark(struct gr_gpus *gpus);
 
 /*
  * Classify without the driver: memory that the host can read is host memory; other memory is device
