@@ -3,11 +3,12 @@
  * Laplace's equation on a square, by Jacobi's iteration, with all data in device memory:
  *
  *     nvcc -ccbin mpicxx -cudart shared -o jacobi jacobi.cu
- *     mpirun -np 4 --mca coll gpuring ./jacobi [POINTS [TOLERANCE]]
+ *     mpirun -np 2 --mca coll gpuring ./jacobi
  *
- * The ranks share the rows of a grid of POINTS x POINTS inner points. In each iteration neighbours
- * exchange the rows at their border (MPI_Neighbor_alltoallv), and after every 10 all ranks learn the
- * largest change of a point (MPI_Allreduce). MPI gets device pointers.
+ * Arguments: POINTS TOLERANCE (256 1e-6). The ranks share the rows of a grid of POINTS x POINTS
+ * inner points. In each iteration neighbours exchange the rows at their border
+ * (MPI_Neighbor_alltoallv), and after every 10 all ranks learn the largest change of a point
+ * (MPI_Allreduce). MPI gets device pointers.
  *
  * On the border the solution is x^2 - y^2, which solves the discrete equation as well: so the
  * program knows how far it is off. It prints, on rank 0, the iterations and the largest error, and

@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(build-essential autoconf automake libtool pkg-config openmpi-bin libopenmpi-dev
           libhwloc-dev libevent-dev zlib1g-dev libucx-dev libcmocka-dev python3 python3-matplotlib procps util-linux iproute2
-          python3-mpi4py hpcc # programs that tests run with gpuring
+          python3-mpi4py hpcc gfortran # programs that tests run with gpuring
           libsimgrid-dev)     # torus_simgrid_test, which is skipped without it
 
 missing=()

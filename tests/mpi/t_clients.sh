@@ -3,8 +3,9 @@
 # Programs of the distribution under gpuring: mpi4py with arrays in host memory and on the fake driver's devices, and the
 # HPC Challenge benchmark. Installs nothing; missing programs are skipped.
 # Environment besides lib.sh's: srcdir; MPI4PY_SUITE: where benchmarks/clients/mpi4py_suite.sh has fetched mpi4py.
-# shellcheck disable=SC2086,SC2154 # options are words on purpose; rc is lib.sh's
+# shellcheck disable=SC2086,SC2154 # options are words on purpose; rc, py and why are the other scripts'
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/clients_lib.sh"
 
 srcdir=${srcdir:?the sources}
 fake=${FAKECUDA:?the directory of the fake driver}
@@ -13,56 +14,10 @@ export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2
 gpuring='--mca coll gpuring --mca coll_gpuring_report summary'
 small='--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx'
 
-# What was linked to one libmpi.so.40 runs with another of that name, where the loader finds that first.
-prefix=$(dirname "$(dirname "$(command -v "$OMPI_INFO")")")
-if [ -e "$prefix/lib/libmpi.so.40" ]; then
-    export LD_LIBRARY_PATH=$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-fi
-version=$("$OMPI_INFO" --version | sed -n 's/^Open MPI v//p')
-
-# installed NP OPTIONS... -- PROGRAM ARGS...: a program of PATH, or a path
-installed() {
-    local np=$1 options=()
-    shift
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    local program
-    program=$(command -v "$2") || return 127
-    PROGDIR=$(dirname "$program") grun "$np" "${options[@]}" -- "$(basename "$program")" "${@:3}"
-}
-
-# did MEMORY COLLECTIVE...: gpuring carried these out on buffers there (host or cuda), by its own report
-did() {
-    local memory=$1 collective
-    shift
-    for collective in "$@"; do
-        seen "^# $collective +$memory +[a-z]+ +[1-9]" && continue
-        echo "# gpuring did no $collective in $memory memory"
-        return 1
-    done
-}
-
 # ---- mpi4py ----
 
 ours='allreduce allgather allgatherv reduce_scatter reduce_scatter_block bcast reduce'
 good_in() { all_good && did "$1" $ours; } # MEMORY
-
-# A python3 that has mpi4py for this Open MPI; else why there is none
-find_python() {
-    local python
-    why="no python3 has mpi4py 3.1 or newer (package python3-mpi4py)"
-    for python in python3 /usr/bin/python3; do
-        "$python" -c 'import mpi4py, numpy, sys; sys.exit(mpi4py.__version__ < "3.1")' 2>/dev/null || continue
-        installed 1 -- "$python" -c 'from mpi4py import MPI; print("library", MPI.Get_library_version().rstrip("\0"))'
-        if seen "^library Open MPI v${version}[, ]"; then
-            py=$python why=
-            return
-        fi
-        why="mpi4py does not run on Open MPI $version"
-    done
-}
 
 # python TEXT JUDGE NP OPTIONS... -- ARGS...: of the client
 python() {

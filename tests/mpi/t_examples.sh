@@ -1,36 +1,90 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The programs of examples/, built by nvcc without gpuring, run through it on the fake driver, which interprets their
-# kernels. Skipped where nvcc, or the Open MPI's mpicxx, is missing.
-# Environment besides lib.sh's: srcdir.
-# shellcheck disable=SC2086,SC2154 # options are words on purpose; rc and fake are the other scripts'
+# The programs of examples/, compiled and run by the commands at their heads, without a change, and run through gpuring
+# by its own report. Those with device memory run on the fake driver, which interprets the kernels of jacobi.cu. A
+# program is skipped where its compiler, mpi4py or the CUDA toolkit is missing.
+# Environment besides lib.sh's: srcdir, builddir; FAKECUDA: the directory of the fake driver.
+# shellcheck disable=SC2086,SC2154 # options are words on purpose; rc, fake, py and why are the other scripts'
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/device_lib.sh"
+. "$(dirname "$0")/clients_lib.sh"
 
-srcdir=${srcdir:?the sources}
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-mpicxx=$(dirname "$(command -v "$OMPI_INFO")")/mpicxx
-[ -x "$nvcc" ] || tap_skip_all "no nvcc"
-[ -x "$mpicxx" ] || tap_skip_all "no mpicxx beside ompi_info"
-chosen="--mca coll gpuring --mca coll_gpuring_cuda 1 --mca coll_gpuring_report summary $small"
-PROGDIR=$work
+srcdir=$(cd "${srcdir:?the sources}" && pwd)
+builddir=$(cd "${builddir:?the build directory}" && pwd)
+examples=$work/examples
+cp -R "$srcdir/examples" "$examples" && chmod -R u+w "$examples"
+bin=$(dirname "$(command -v "$OMPI_INFO")")
+export PATH=$builddir/bin:$bin:$PATH:/usr/local/cuda/bin
+export OMPI_MCA_coll_gpuring_report=summary OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
-# compile NAME SOURCE [FLAGS]: as the page says, and more flags. CUDART: which runtime
-compile() {
-    "$nvcc" -ccbin "$mpicxx" -cudart "${CUDART:-shared}" -o "$work/$1" "$2" "${@:3}" >"$out" 2>&1
-    rc=$?
-    grun_line="nvcc ${*:2}"
-    [ $rc -eq 0 ]
+# commands FILE: those at its head, a line each: the first lines that are indented below the comment
+commands() {
+    awk '{ sub(/^( \*|!)/, "") } /^    +[^ ]/ { sub(/^ +/, ""); print; found = 1; next } found { exit }' "$examples/$1"
 }
 
+# example FILE JUDGE [ARGUMENT...]: does what its head says; ARGUMENTs are added to the last command
+example() {
+    local file=$1 judge=$2 arguments="${*:3}"
+    commands "$file" | sed "\$s/\$/${arguments:+ $arguments}/" >"$work/commands"
+    rc=0
+    (cd "$examples" && timeout -k 5 "${TEST_LIMIT:-300}" sh -ex "$work/commands") >"$out" 2>"$work/messages" || rc=$?
+    cat "$work/messages" >>"$out"
+    grun_line=$(cat "$work/commands")
+    tap_check "$file${planted:+, $planted}: $(tail -n 1 "$work/commands")" $judge
+}
+
+# right MEMORY COLLECTIVE...: the program found its result right, and gpuring did these
+right() { [ "$rc" -eq 0 ] && seen '^[0-9]+ .*: right$' && did "$@"; }
+
+command -v mpicc >/dev/null || tap_skip_all "no mpicc"
+
+# ---- host memory ----
+
+example fit.c "right host allreduce"
+
+is_wrong() { [ "$rc" -ne 0 ] && seen '^[0-9]+ .*: WRONG$'; }
+sed -i 's/MOST = 1000/MOST = 10/' "$examples/fit.c"
+in_all && planted="too few iterations" example fit.c is_wrong
+
+printf 'program one\n  use mpi_f08\nend program one\n' >"$work/one.f90"
+if mpifort -o "$work/one" "$work/one.f90" >"$out" 2>&1; then
+    example power.f90 "right host allreduce allgatherv"
+else
+    tap_skip power.f90 "mpifort compiles no program"
+fi
+
+find_python
+if [ -n "$why" ]; then
+    tap_skip fit.py "$why"
+else
+    mkdir "$work/bin"
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$py" >"$work/bin/python3"
+    chmod +x "$work/bin/python3"
+    PATH=$work/bin:$PATH example fit.py "right host allreduce allgather"
+fi
+
+# ---- device memory ----
+
+if [ ! -e /usr/local/cuda/include/cuda_runtime.h ] || [ ! -e "${FAKECUDA:?}/cudart_cases" ]; then
+    tap_skip "device.c and jacobi.cu" "no CUDA toolkit in /usr/local/cuda, or a build without it"
+    tap_done
+fi
+. "$(dirname "$0")/device_lib.sh"
+export OMPI_MCA_coll_gpuring_cuda=1 OMPI_MCA_coll_gpuring_device_channels=2 OMPI_MCA_coll_gpuring_device_slot_bytes=16384
+
+example device.c "right cuda bcast allreduce allgather"
+
+command -v nvcc >/dev/null && command -v mpicxx >/dev/null || { tap_skip jacobi.cu "no nvcc, or no mpicxx"; tap_done; }
 told() { grep -E '^[0-9]+ iterations' "$out"; }
-alone= # what one rank says; all must say so, to the last digit
-is_right() { [ "$rc" -eq 0 ] && seen '^[0-9]+ iterations, .*: right$'; }
-is_as_alone() { is_right && [ "$(told)" = "$alone" ]; }
 # The residuals were reduced on the device: one for each 10 iterations, and the error.
-on_the_device() { is_as_alone && seen "^# allreduce +cuda +[a-z]+ +$(($(told | grep -oE '^[0-9]+') / 10 + 1)) "; }
+on_the_device() {
+    right cuda allreduce && seen "^# allreduce +cuda +[a-z]+ +$(($(told | grep -oE '^[0-9]+') / 10 + 1)) "
+}
+example jacobi.cu on_the_device 8 1e-4
+alone=$(told) # must be the same on any number of ranks, to the last digit
+same() { on_the_device && [ "$(told)" = "$alone" ]; }
+same_on_one() { right cuda && [ "$(told)" = "$alone" ]; }
 says_why() { [ "$rc" -ne 0 ] && seen 'link the program to the shared one'; }
-is_wrong() { [ "$rc" -ne 0 ] && seen '^[0-9]+ iterations, .*: WRONG$'; }
 
 # jacobi TEXT JUDGE PROGRAM NP [VARIABLE=VALUE...]
 jacobi() {
@@ -38,7 +92,7 @@ jacobi() {
     shift 4
     (
         for variable in "$@"; do export "${variable?}"; done
-        grun "$np" $chosen -- "$program" 8 1e-4
+        PROGDIR=$examples grun "$np" --mca coll gpuring -- "$program" 8 1e-4
         echo "$rc" >"$work/rc"
     )
     rc=$(cat "$work/rc")
@@ -46,23 +100,27 @@ jacobi() {
     tap_check "jacobi, $text" $judge
 }
 
-tap_check "jacobi is built by nvcc and $(basename "$mpicxx")" compile jacobi "$srcdir/examples/jacobi.cu"
-jacobi "1 rank" is_right jacobi 1
-alone=$(told)
-jacobi "2 ranks on one device" on_the_device jacobi 2 FAKECUDA_DEVICES=1
-jacobi "4 ranks on 2 devices" on_the_device jacobi 4 FAKECUDA_DEVICES=2
+# compile NAME SOURCE [FLAGS]. CUDART: which runtime
+compile() {
+    nvcc -ccbin mpicxx -cudart "${CUDART:-shared}" -o "$examples/$1" "$examples/$2" "${@:3}" >"$out" 2>&1
+    rc=$?
+    grun_line="nvcc ${*:2}"
+    [ $rc -eq 0 ]
+}
+
+jacobi "4 ranks on 2 devices" same jacobi 4 FAKECUDA_DEVICES=2
 if in_all; then
-    jacobi "4 ranks on one device" on_the_device jacobi 4 FAKECUDA_DEVICES=1
-    jacobi "2 ranks on 2 devices" on_the_device jacobi 2 FAKECUDA_DEVICES=2
-    jacobi "devices that do not reach each other" on_the_device jacobi 3 FAKECUDA_PEER=none
-    jacobi "slow copies" on_the_device jacobi 3 FAKECUDA_DELAY=1
-    tap_check "jacobi for per-thread default streams is built" \
-        compile jacobi_own "$srcdir/examples/jacobi.cu" --default-stream per-thread
-    jacobi "per-thread default streams" on_the_device jacobi_own 3 FAKECUDA_DELAY=1
-    sed '/MPI_Neighbor_alltoallv/d' "$srcdir/examples/jacobi.cu" >"$work/lonely.cu"
-    tap_check "jacobi without exchange is built" compile lonely "$work/lonely.cu"
+    jacobi "1 rank" same_on_one jacobi 1
+    jacobi "4 ranks on one device" same jacobi 4 FAKECUDA_DEVICES=1
+    jacobi "2 ranks on one device" same jacobi 2 FAKECUDA_DEVICES=1
+    jacobi "devices that do not reach each other" same jacobi 3 FAKECUDA_PEER=none
+    jacobi "slow copies" same jacobi 3 FAKECUDA_DELAY=1
+    tap_check "jacobi for per-thread default streams is built" compile jacobi_own jacobi.cu --default-stream per-thread
+    jacobi "per-thread default streams" same jacobi_own 3 FAKECUDA_DELAY=1
+    sed '/MPI_Neighbor_alltoallv/d' "$examples/jacobi.cu" >"$examples/lonely.cu"
+    tap_check "jacobi without exchange is built" compile lonely lonely.cu
     jacobi "without exchange it is wrong" is_wrong lonely 2
-    CUDART=static tap_check "jacobi with the static runtime is built" compile static "$srcdir/examples/jacobi.cu"
+    CUDART=static tap_check "jacobi with the static runtime is built" compile static jacobi.cu
     jacobi "with NVIDIA's runtime it ends, and the driver says why" says_why static 1
 fi
 tap_done
