@@ -1,32 +1,36 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a command (default: ./demo) in a minimal Debian 13 with this checkout's last commit. Needs root.
-#     tools/debian13.sh [--dir=DIR] [COMMAND...]
-# debootstrap installs the system in DIR (default ~/.cache/gpuring/debian13, 3 GB) from apt's mirror; later calls reuse it.
-# Mounts in DIR, /usr/local/cuda among them, end with the command.
+# Runs a command (default: ./demo) in a minimal Debian with this checkout's last commit. Needs root.
+#     tools/debian.sh [--dir=DIR] [bookworm|trixie|sid] [COMMAND...]
+# debootstrap installs the release (default bookworm, Debian 12; trixie is 13) in DIR (default ~/.cache/gpuring/RELEASE,
+# 3 GB) from apt's mirror; later calls reuse it. Mounts in DIR, /usr/local/cuda among them, end with the command.
 set -euo pipefail
 
+fail() { echo "debian: $*" >&2; exit 1; }
+
 top=$(cd "$(dirname "$0")/.." && pwd)
-dir=${GPURING_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuring}/debian13
+dir='' release=bookworm
 case ${1:-} in
     --dir=?*) dir=${1#*=}; shift ;;
     -h | --help) sed -n '3,6s/^# //p' "$0"; exit 0 ;;
 esac
+case ${1:-} in
+    bookworm | trixie | sid) release=$1; shift ;;
+esac
+: "${dir:=${GPURING_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuring}/$release}"
 [ $# -gt 0 ] || set -- ./demo
-
-fail() { echo "debian13: $*" >&2; exit 1; }
 
 if [ "${GPURING_UNSHARED:-}" != 1 ]; then # in a mount namespace of its own
     [ "$(id -u)" = 0 ] || fail "this must be run as root"
     command -v debootstrap >/dev/null || fail "there is no debootstrap: apt-get install debootstrap"
-    GPURING_UNSHARED=1 exec unshare --mount "$0" "--dir=$dir" "$@"
+    GPURING_UNSHARED=1 exec unshare --mount "$0" "--dir=$dir" "$release" "$@"
 fi
 
 if [ ! -e "$dir/.complete" ]; then
     site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v security | grep debian | head -n 1)
     [ -n "$site" ] || fail "apt knows no Debian mirror: add one to /etc/apt/sources.list"
     mkdir -p "$dir"
-    debootstrap --variant=minbase trixie "$dir" "$site" >"$dir.log" || fail "debootstrap failed; see $dir.log"
+    debootstrap --variant=minbase "$release" "$dir" "$site" >"$dir.log" || fail "debootstrap failed; see $dir.log"
     touch "$dir/.complete"
 fi
 
