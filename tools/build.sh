@@ -3,11 +3,13 @@
 # Shared by ./demo and ./check (sourced): options, packages, Open MPI, configure, make.
 #     --ompi=PREFIX|5   use the Open MPI in PREFIX; 5: build and use 5.0.7, cached outside the tree
 #     --builddir=DIR    build directory (default build/; with --ompi, build-ompi5/ and the like)
+#     --no-install      install no packages: say which are missing, and stop if there are any
+# $packages: the kinds of packages that are needed (tools/packages.sh).
 # $sanitizer (address, thread or empty) builds in build-$sanitizer/.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ompi='' builddir='' sanitizer='' log=''
+ompi='' builddir='' sanitizer='' log='' no_install='' packages='build run test'
 
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
@@ -16,6 +18,7 @@ parse_option() {
     case $1 in
         --ompi=?*) ompi=${1#*=} ;;
         --builddir=?*) builddir=${1#*=} ;;
+        --no-install) no_install=$1 ;;
         *) return 1 ;;
     esac
 }
@@ -58,7 +61,8 @@ reuse_kernels() {
 # set_up [TARGET...]: install packages, configure, and make these targets (default: all) in $builddir. Log:
 # $builddir/setup.log
 set_up() {
-    "$top/tools/packages.sh"
+    # shellcheck disable=SC2086 # words
+    "$top/tools/packages.sh" $no_install $packages || exit 1
     if [ "$ompi" = 5 ]; then
         ompi=$("$top/tools/ompi5.sh" | tail -n 1)
         : "${builddir:=$top/build-ompi5${sanitizer:+-$sanitizer}}"

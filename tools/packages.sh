@@ -1,32 +1,83 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs the distribution's packages that building and testing gpuring needs, and prints their names.
-# Called by ./demo and ./check. Does nothing if all are installed.
+# Installs the distribution's packages that are missing, after printing each with what it is for.
+#     tools/packages.sh [--no-install] KIND...     kinds: build, run, test
+# --no-install: prints them, and fails if there are any. Called by ./demo and ./check.
 set -euo pipefail
 
-packages=(build-essential autoconf automake libtool pkg-config openmpi-bin libopenmpi-dev
-          libhwloc-dev libevent-dev zlib1g-dev libucx-dev libcmocka-dev python3 python3-matplotlib procps util-linux iproute2
-          python3-mpi4py hpcc gfortran # programs that tests run with gpuring
-          libsimgrid-dev)     # torus_simgrid_test, which is skipped without it
+# kind, package, what it is for. An optional package ends in "?": it is left out where the distribution has none.
+table='build build-essential      compilers and make
+build autoconf             configure, from configure.ac
+build automake             configure, from configure.ac
+build libtool              configure, from configure.ac
+build pkg-config           finds the libraries
+build libopenmpi-dev       Open MPI with its internal headers
+build libhwloc-dev         NUMA nodes, order of GPUs
+build libucx-dev?          links between nodes over UCX
+build libevent-dev         an Open MPI of another series (--ompi=5)
+build zlib1g-dev           an Open MPI of another series (--ompi=5)
+run   openmpi-bin          mpirun
+run   python3              benchmarks/compare, which makes the table of ./demo
+run   python3-matplotlib?  its picture
+test  python3              scripts of tests
+test  libcmocka-dev        unit tests
+test  iproute2             hosts made of network namespaces
+test  python3-mpi4py?      a client: Python programs
+test  hpcc?                a client: a benchmark
+test  gfortran             examples/power.f90
+test  libsimgrid-dev?      a simulator, beside the torus model'
 
-missing=()
-for p in "${packages[@]}"; do
-    state=$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null || true)
-    [ "$state" = "install ok installed" ] || missing+=("$p")
-done
-[ ${#missing[@]} -gt 0 ] || exit 0
+install=yes
+if [ "${1:-}" = --no-install ]; then
+    install=no
+    shift
+fi
 
-echo "installing from the distribution: ${missing[*]}"
+if ! command -v dpkg-query >/dev/null; then
+    echo "no dpkg here, so no packages are looked for; Debian's names for what is needed:"
+    for kind; do awk -v k="$kind" '$1 == k { sub(/\?$/, "", $2); n = n " " $2 } END { print "  to " k ":" n }' <<<"$table"; done
+    exit 0
+fi
+
+missing=() optional=() text=''
+while read -r kind package reason; do
+    [[ " $* " = *" $kind "* ]] || continue
+    name=${package%\?}
+    [[ " ${missing[*]-} ${optional[*]-} " != *" $name "* ]] || continue
+    [ "$(dpkg-query -W -f '${Status}' "$name" 2>/dev/null || true)" != "install ok installed" ] || continue
+    if [ "$name" = "$package" ]; then missing+=("$name"); else optional+=("$name"); fi
+    text+=$(printf '  to %-5s  %-19s %s' "$kind" "$name" "$reason")$'\n'
+done <<<"$table"
+[ -n "$text" ] || exit 0
+
+if [ "$install" = no ]; then
+    printf 'packages that are not installed:\n%s' "$text"
+    echo "install them: apt-get install --no-install-recommends ${missing[*]-} ${optional[*]-}"
+    exit 1
+fi
 sudo=
 if [ "$(id -u)" != 0 ]; then
     sudo=sudo
-    command -v sudo >/dev/null || { echo "not root and no sudo: install these packages first" >&2; exit 1; }
+    if ! command -v sudo >/dev/null; then
+        printf 'packages that are not installed:\n%s' "$text"
+        echo "not root and no sudo: install these packages first" >&2
+        exit 1
+    fi
 fi
+printf 'installing from the distribution%s:\n%s' "${sudo:+, with sudo}" "$text"
 log=$(mktemp)
-if ! { $sudo apt-get -q update && $sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "${missing[@]}"; } \
-     >"$log" 2>&1; then
+trap 'rm -f "$log"' EXIT
+give_up() {
     tail -n 20 "$log" >&2
     echo "apt-get could not install: ${missing[*]}" >&2
     exit 1
-fi
-rm -f "$log"
+}
+$sudo apt-get -q update >"$log" 2>&1 || give_up
+for name in "${optional[@]}"; do
+    if apt-cache policy "$name" | grep -q 'Candidate: [^(]'; then
+        missing+=("$name")
+    else
+        echo "  the distribution has no $name: left out"
+    fi
+done
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "${missing[@]}" >"$log" 2>&1 || give_up
