@@ -3,6 +3,7 @@ dnl GR_HWLOC: the tree of PCI devices, for the order of GPUs where NVML is silen
 AC_DEFUN([GR_HWLOC], [
 AC_ARG_WITH([hwloc],
     [AS_HELP_STRING([--with-hwloc@<:@=DIR@:>@], [hwloc, 2.1 or later (default: what pkg-config finds)])])
+GR_PART([hwloc])
 gr_hwloc_summary="not found (GPUs are ordered by NVML or PCI address)"
 GR_HWLOC_CPPFLAGS=
 AS_CASE(["$with_hwloc"],

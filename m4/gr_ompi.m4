@@ -1,6 +1,5 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-dnl GR_OMPI: find an installed Open MPI with its internal headers, and which series it is.
-dnl ompi_info is asked for all directories, so distributions' layouts are fine.
+dnl GR_OMPI: the internal headers of the Open MPI that GR_OMPI_FIND found, and which series it is.
 dnl GR_OMPI_TRY(MACRO, HEADER): take the compat header if coll.h defines the interface's macro.
 AC_DEFUN([GR_OMPI_TRY], [
 AS_IF([test -z "$gr_compat"],
@@ -24,29 +23,15 @@ AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
 ])
 
 AC_DEFUN([GR_OMPI], [
-AC_ARG_WITH([ompi],
-    [AS_HELP_STRING([--with-ompi=DIR], [prefix of Open MPI (default: the ompi_info on PATH)])])
+GR_OMPI_FIND
 AC_ARG_WITH([ompi-src],
     [AS_HELP_STRING([--with-ompi-src=DIR], [source tree of the same Open MPI, for internal headers that it does not install])])
 AC_ARG_WITH([component-dir],
-    [AS_HELP_STRING([--with-component-dir=DIR], [where to install the component (default: where ompi_info says)])])
+    [AS_HELP_STRING([--with-component-dir=DIR], [where to install the component (default: where Open MPI looks)])])
 AC_ARG_WITH([help-dir],
-    [AS_HELP_STRING([--with-help-dir=DIR], [where to install the help text (default: where ompi_info says)])])
-AS_IF([test -n "$with_ompi" && test "x$with_ompi" != xyes],
-    [gr_ompi_path=$with_ompi/bin], [gr_ompi_path=$PATH])
-AC_PATH_PROG([OMPI_INFO], [ompi_info], [], [$gr_ompi_path])
-AC_PATH_PROGS([MPICC], [mpicc.openmpi mpicc], [], [$gr_ompi_path])
-AC_PATH_PROGS([MPIRUN], [mpirun.openmpi mpirun], [], [$gr_ompi_path])
-AS_IF([test -z "$OMPI_INFO" || test -z "$MPICC"],
-    [AC_MSG_ERROR([no ompi_info and mpicc found: install Open MPI with its devel headers, or give --with-ompi=DIR])])
-
-gr_ompi_ask() { "$OMPI_INFO" --path "$[]1" --parsable 2>/dev/null | sed -n "s/^path:$[]1://p" | head -n 1; }
-gr_ompi_prefix=`gr_ompi_ask prefix`
-gr_ompi_incdir=`gr_ompi_ask incdir`
-gr_ompi_libdir=`gr_ompi_ask libdir`
-gr_ompi_version=`"$OMPI_INFO" --parsable 2>/dev/null | sed -n 's/^ompi:version:full://p' | head -n 1`
-gr_componentdir=${with_component_dir:-`gr_ompi_ask pkglibdir`}
-gr_helpdir=${with_help_dir:-`gr_ompi_ask pkgdatadir`}
+    [AS_HELP_STRING([--with-help-dir=DIR], [where to install the help text (default: where Open MPI looks)])])
+gr_componentdir=${with_component_dir:-$gr_ompi_pkglibdir}
+gr_helpdir=${with_help_dir:-$gr_ompi_pkgdatadir}
 
 dnl Internal headers warn under flags that are ours to keep, hence -isystem.
 OMPI_CPPFLAGS="-isystem $gr_ompi_incdir -isystem $gr_ompi_incdir/openmpi"
@@ -84,17 +69,12 @@ CPPFLAGS=$gr_save_CPPFLAGS
 OMPI_CPPFLAGS="$OMPI_CPPFLAGS -DGR_COMPAT_HEADER='\"$gr_compat\"' -DGR_BUILT_FOR='\"$gr_ompi_version\"'"
 OMPI_LIBS="-L$gr_ompi_libdir -lmpi -lopen-pal"
 
-dnl For programs that only use MPI.
-MPI_CFLAGS=`"$MPICC" --showme:compile`
-MPI_LIBS=`"$MPICC" --showme:link`
 gr_ompi_series=`echo "$gr_ompi_version" | cut -d. -f1`
 AC_SUBST([OMPI_CPPFLAGS])
 AC_SUBST([OMPI_LIBS])
 AC_SUBST([ompi_libdir], [$gr_ompi_libdir])
 AC_SUBST([gr_pmix])
 AC_SUBST([gr_test_mpirun])
-AC_SUBST([MPI_CFLAGS])
-AC_SUBST([MPI_LIBS])
 AC_SUBST([ompi_series], [$gr_ompi_series])
 AC_SUBST([ompi_bindir], [`dirname "$MPIRUN"`])
 AC_SUBST([ompicomponentdir], [$gr_componentdir])

@@ -1,10 +1,21 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl Optional parts: each is detected, absent without harm, and named in the summary.
 
+dnl GR_PART(NAME): --disable-NAME is --without-NAME, as some other packages call it.
+AC_DEFUN([GR_PART], [
+AC_ARG_ENABLE([$1],
+    [AS_HELP_STRING([--disable-$1], [the same as --without-$1])])
+AS_IF([test "x$enable_$1" = xno],
+    [AS_CASE(["$with_$1"],
+        [no|""], [with_$1=no],
+        [AC_MSG_ERROR([--disable-$1 and --with-$1=$with_$1 exclude each other])])])
+])
+
 dnl GR_CUDA: the toolkit that compiles kernels.
 AC_DEFUN([GR_CUDA], [
 AC_ARG_WITH([cuda],
     [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [CUDA toolkit (default: /usr/local/cuda, or nvcc on PATH, if there)])])
+GR_PART([cuda])
 AS_CASE(["$with_cuda"],
     [no], [NVCC=],
     [yes|""], [AC_PATH_PROG([NVCC], [nvcc], [], [/usr/local/cuda/bin:$PATH])],
@@ -72,6 +83,7 @@ dnl GR_UCX: links between nodes over UCX, in a module of their own (net/load.c s
 AC_DEFUN([GR_UCX], [
 AC_ARG_WITH([ucx],
     [AS_HELP_STRING([--with-ucx@<:@=DIR@:>@], [UCX, 1.11 or later (default: what pkg-config finds)])])
+GR_PART([ucx])
 gr_ucx_summary="not found (links between nodes over Open MPI's messages)"
 gr_ucx=no
 AS_CASE(["$with_ucx"],
