@@ -66,7 +66,7 @@ printf '#!/bin/sh\necho "gcc (another MPI)"\n' >"$work/bin/mpicc"
 chmod +x "$work/bin/mpicc"
 PKG_CONFIG_LIBDIR=$pc configured other --without-cuda --without-ucx OMPI_INFO="$work/bin/ompi_info" MPICC="$work/bin/mpicc"
 ok "another MPI's mpicc is refused" grep -q "mpicc is not Open MPI's" "$work/err"
-PKG_CONFIG_LIBDIR=$pc configured none --without-cuda --without-ucx --with-ompi="$work"
+PKG_CONFIG_LIBDIR=$pc configured none --without-cuda --without-ucx --with-ompi="$work/nowhere"
 ok "where there is none, configure says what it looked for" grep -q 'neither ompi_info, pkg-config (ompi-c) nor mpicc' "$work/err"
 
 # ---- cross compiling: for this machine, but configure does not know that ----
