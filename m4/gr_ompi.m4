@@ -59,15 +59,19 @@ AS_IF([test "$gr_complete" = no],
     [AC_MSG_ERROR([internal headers of Open MPI $gr_ompi_version are missing: give its source tree with --with-ompi-src=DIR])])
 AC_MSG_CHECKING([for the series of Open MPI])
 gr_compat=
+GR_OMPI_TRY([MCA_COLL_BASE_VERSION_3_0_0], [ompi6.h])
 GR_OMPI_TRY([MCA_COLL_BASE_VERSION_2_4_0], [ompi5.h])
 GR_OMPI_TRY([MCA_COLL_BASE_VERSION_2_0_0], [ompi4.h])
 AS_IF([test -z "$gr_compat"],
     [AC_MSG_RESULT([unknown])
-     AC_MSG_ERROR([the coll interface of Open MPI $gr_ompi_version is not supported: 4.1 and 5.0 are])])
+     AC_MSG_ERROR([the coll interface of Open MPI $gr_ompi_version is not supported: 4.1, 5.0 and 6.0 are], [77])])
 AC_MSG_RESULT([$gr_ompi_version ($gr_compat)])
 CPPFLAGS=$gr_save_CPPFLAGS
 OMPI_CPPFLAGS="$OMPI_CPPFLAGS -DGR_COMPAT_HEADER='\"$gr_compat\"' -DGR_BUILT_FOR='\"$gr_ompi_version\"'"
-OMPI_LIBS="-L$gr_ompi_libdir -lmpi -lopen-pal"
+dnl Open MPI 6.0 has its internals in a library of their own.
+AS_CASE([$gr_compat],
+    [compat/ompi6.h], [OMPI_LIBS="-L$gr_ompi_libdir -lmpi -lopen_mpi -lopen-pal"],
+    [OMPI_LIBS="-L$gr_ompi_libdir -lmpi -lopen-pal"])
 
 gr_ompi_series=`echo "$gr_ompi_version" | cut -d. -f1`
 AC_SUBST([OMPI_CPPFLAGS])

@@ -5,6 +5,8 @@
 #ifndef GR_COMPAT_OMPI4_H
 #define GR_COMPAT_OMPI4_H
 
+#include "compat/int_counts.h"
+
 #include "opal/mca/pmix/pmix.h"
 #include "opal/util/info.h"
 
@@ -15,11 +17,8 @@
 #define GR_COMPONENT_EXPORT OMPI_MODULE_DECLSPEC
 typedef mca_coll_base_component_2_0_0_t gr_coll_component_t;
 
-/* counts of the collective interface */
-typedef int gr_count_t;
-typedef const int *gr_counts_t;
-#define GR_COUNT_AT(counts, i) ((size_t) (counts)[i])
-#define GR_DISP_AT(disps, i) ((ptrdiff_t) (disps)[i])
+/* Open MPI copies a module's functions into the communicator when it has enabled the module. */
+#define GR_INSTALL(comm, name, function, module) ((void) 0)
 
 /* the type of the extension "shortfloat", half precision */
 #define GR_HAVE_SHORT_FLOAT 0

@@ -48,18 +48,21 @@ static const void *copy(struct array_copier *copier, const void *array, size_t n
 
 static void copy_arrays(struct gr_call *call, struct array_copier *copier)
 {
-    size_t s = entries(call, false), r = entries(call, true), count = sizeof(call->scounts[0]);
+    size_t s = entries(call, false), r = entries(call, true);
 
+#define COPY(array, n) \
+    array = GR_ARRAY_MOVED(array, copy(copier, GR_ARRAY_AT(array), n, GR_ARRAY_ENTRY(array)))
     /* both sides of a reduce_scatter are of rcounts */
     r = s > r && GR_PARTS_SUM == gr_calls[call->id].send.parts ? s : r;
-    call->scounts = copy(copier, call->scounts, s, count);
-    call->sdispls = copy(copier, call->sdispls, s, count);
-    call->soffsets = copy(copier, call->soffsets, s, sizeof(MPI_Aint));
+    COPY(call->scounts, s);
+    COPY(call->sdispls, s);
+    COPY(call->soffsets, s);
     call->stypes = copy(copier, call->stypes, s, sizeof(call->stypes[0]));
-    call->rcounts = copy(copier, call->rcounts, r, count);
-    call->displs = copy(copier, call->displs, r, count);
-    call->roffsets = copy(copier, call->roffsets, r, sizeof(MPI_Aint));
+    COPY(call->rcounts, r);
+    COPY(call->displs, r);
+    COPY(call->roffsets, r);
     call->rtypes = copy(copier, call->rtypes, r, sizeof(call->rtypes[0]));
+#undef COPY
 }
 
 void *mca_coll_gpuring_args_copy(struct gr_call *call)

@@ -76,7 +76,7 @@ static size_t sum_counts(const struct gr_call *call)
     size_t n = 0;
 
     for (r = 0; r < p; r++) {
-        n += NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
+        n += GR_ARRAY_IS(call->rcounts) ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
     }
     return n;
 }
@@ -84,8 +84,8 @@ static size_t sum_counts(const struct gr_call *call)
 /* Elements that it leaves here. */
 static size_t own_count(const struct gr_call *call)
 {
-    return NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm))
-                                 : call->rcount;
+    return GR_ARRAY_IS(call->rcounts) ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm))
+                                      : call->rcount;
 }
 
 struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s, int k)
@@ -94,7 +94,7 @@ struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s,
     bool of_receive = s->receive || gr_calls[call->id].reduces; /* one type and count for both */
     gr_counts_t counts = s->receive ? call->rcounts : call->scounts,
                 displs = s->receive ? call->displs : call->sdispls;
-    const MPI_Aint *offsets = s->receive ? call->roffsets : call->soffsets;
+    gr_offsets_t offsets = s->receive ? call->roffsets : call->soffsets;
     struct gr_block_desc b = {
         .at = s->receive ? call->rbuf : (unsigned char *) call->sbuf,
         .count = of_receive ? call->rcount : call->scount,
@@ -121,7 +121,7 @@ struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s,
     case GR_PARTS_W:
         b.type = (s->receive ? call->rtypes : call->stypes)[k];
         b.count = GR_COUNT_AT(counts, k);
-        b.at += NULL != offsets ? offsets[k] : GR_DISP_AT(displs, k);
+        b.at += GR_ARRAY_IS(offsets) ? GR_OFFSET_AT(offsets, k) : GR_DISP_AT(displs, k);
         break;
     default:
         break;

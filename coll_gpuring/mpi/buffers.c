@@ -34,7 +34,7 @@ static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
     const struct gr_call *call = ctx;
 
     /* n is at most what fits a slot */
-    ompi_op_reduce(call->reduction, (void *) in, inout, (int) n, call->rtype);
+    ompi_op_reduce(call->reduction, (void *) in, inout, (gr_count_t) n, call->rtype);
 }
 
 /* Room for the per-rank sizes of a v-call; kept with the op. */
@@ -83,7 +83,7 @@ int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op)
     }
     r->elem_bytes = row->reduces ? (size_t) mca_coll_gpuring_type_extent(call->rtype) : 1;
     unit = row->reduces ? 1 : mca_coll_gpuring_type_size(call->rtype);
-    if (NULL != call->rcounts) {
+    if (GR_ARRAY_IS(call->rcounts)) {
         if (!need_counts(op, (int) p)) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
@@ -159,9 +159,9 @@ static int begin_bcast(struct gr_mpi_op *op)
 static size_t gathered_block(const struct gr_call *call, int r, unsigned char **start)
 {
     ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype);
-    size_t count = NULL != call->rcounts ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
-    ptrdiff_t at = NULL != call->rcounts ? GR_DISP_AT(call->displs, r)
-                                         : (ptrdiff_t) r * (ptrdiff_t) call->rcount;
+    size_t count = GR_ARRAY_IS(call->rcounts) ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
+    ptrdiff_t at = GR_ARRAY_IS(call->rcounts) ? GR_DISP_AT(call->displs, r)
+                                              : (ptrdiff_t) r * (ptrdiff_t) call->rcount;
 
     *start = (unsigned char *) call->rbuf + at * extent;
     return count;
@@ -180,7 +180,7 @@ static void gather_in_buffer(struct gr_mpi_op *op)
     ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype), lowest = 0;
 
     data->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
-    if (NULL == call->rcounts) {
+    if (!GR_ARRAY_IS(call->rcounts)) {
         return;
     }
     for (r = 0; r < p; r++) {

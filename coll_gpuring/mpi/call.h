@@ -62,7 +62,7 @@ struct gr_call {
     void *rbuf;            /* bcast: the buffer */
     size_t scount, rcount; /* of one block; where there is one type and count: rcount, rtype */
     gr_counts_t scounts, sdispls, rcounts, displs;
-    const MPI_Aint *soffsets, *roffsets; /* neighbor_alltoallw's displacements */
+    gr_offsets_t soffsets, roffsets; /* neighbor_alltoallw's displacements */
     struct ompi_datatype_t *stype, *rtype;
     struct ompi_datatype_t *const *stypes, *const *rtypes; /* of the ...w calls */
     struct ompi_op_t *reduction;                           /* MPI_Op of a reduction */

@@ -110,9 +110,9 @@ ENTRIES(neighbor_alltoall, GR_CALL_NEIGHBOR_ALLTOALL, LIST(BLOCKS_IN, BLOCKS_OUT
 ENTRIES(neighbor_alltoallv, GR_CALL_NEIGHBOR_ALLTOALLV, LIST(BLOCKS_IN_V, BLOCKS_OUT_V),
         OF_BLOCKS_IN_V, OF_BLOCKS_OUT_V)
 ENTRIES(neighbor_alltoallw, GR_CALL_NEIGHBOR_ALLTOALLW,
-        LIST(const void *sbuf, gr_counts_t scounts, const MPI_Aint *soffsets,
+        LIST(const void *sbuf, gr_counts_t scounts, gr_offsets_t soffsets,
              struct ompi_datatype_t *const *stypes, void *rbuf, gr_counts_t rcounts,
-             const MPI_Aint *roffsets, struct ompi_datatype_t *const *rtypes),
+             gr_offsets_t roffsets, struct ompi_datatype_t *const *rtypes),
         .sbuf = sbuf, .scounts = scounts, .soffsets = soffsets, .stypes = stypes, .rbuf = rbuf,
         .rcounts = rcounts, .roffsets = roffsets, .rtypes = rtypes)
 

@@ -87,6 +87,29 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
     return &module->super;
 }
 
+/* Put the module's functions into the communicator; those that it saved are the ones before. */
+static void install(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+{
+    (void) comm; /* where Open MPI does it */
+#define INSTALL(name)                                                      \
+    if (NULL != module->saved_##name) {                                    \
+        GR_INSTALL(comm, name, module->super.coll_##name, &module->super); \
+    }
+    GR_FOR_EACH_FUNCTION(INSTALL)
+#undef INSTALL
+}
+
+/* Put the saved functions back. */
+static void restore(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
+{
+#define RESTORE(name)                                                                \
+    if (&module->super == comm->c_coll->coll_##name##_module) {                      \
+        GR_INSTALL(comm, name, module->saved_##name, module->saved_##name##_module); \
+    }
+    GR_FOR_EACH_FUNCTION(RESTORE)
+#undef RESTORE
+}
+
 /* Give back whatever was saved; harmless when repeated or after a partial enable. */
 static void forget_saved(mca_coll_gpuring_module_t *module)
 {
@@ -118,6 +141,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     GR_FOR_EACH_FUNCTION(SAVE)
 #undef SAVE
     if (OMPI_COMM_IS_INTER(comm)) {
+        install(module, comm);
         return OMPI_SUCCESS;
     }
     /*
@@ -128,6 +152,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     GR_FOR_EACH_SUPPORTED(LOOK_FOR)
 #undef LOOK_FOR
     if (NULL == missing) {
+        install(module, comm);
         gr_process.can_message = gr_process.can_message || &ompi_mpi_comm_world.comm == comm;
         return OMPI_SUCCESS;
     }
@@ -139,7 +164,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     return OMPI_ERR_NOT_FOUND;
 }
 
-/* Called once per collective that the module still owns. */
+/* Called once, or (up to Open MPI 5.0) once per collective that the module still owns. */
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     if (&ompi_mpi_comm_world.comm == comm) {
@@ -149,6 +174,7 @@ static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator
         mca_coll_gpuring_queues_close(&gr_process);
         mca_coll_gpuring_net_world_ends();
     }
+    restore((mca_coll_gpuring_module_t *) base, comm);
     forget_saved((mca_coll_gpuring_module_t *) base);
     return OMPI_SUCCESS;
 }

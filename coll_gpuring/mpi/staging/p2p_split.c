@@ -138,10 +138,9 @@ static int *count_others(const struct gr_peers *o, int size)
 /* Nothing in the place of message k of a side. */
 static void leave_out(struct gr_call *rest, const struct gr_buffer_desc *s, int k)
 {
-    int *counts = (int *) (s->receive ? rest->rcounts : rest->scounts); /* copies of ours */
-
+    /* the arrays are copies of ours */
     if (s->parts >= GR_PARTS_V) {
-        counts[k] = 0;
+        GR_COUNT_CLEAR(s->receive ? rest->rcounts : rest->scounts, k);
     } else if (s->receive) {
         rest->rcount = 0;
     } else {
@@ -157,9 +156,11 @@ static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s,
                     const struct gr_peers *o)
 {
     size_t n = (size_t) o->n;
-    MPI_Aint *offsets = calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(int));
+    MPI_Aint *offsets =
+        calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(gr_count_t));
     ompi_datatype_t **types = (ompi_datatype_t **) (offsets + n);
-    int *counts = (int *) (types + n), k;
+    gr_count_t *counts = (gr_count_t *) (types + n);
+    int k;
     const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
 
     p->named[s->receive] = offsets;
@@ -171,17 +172,17 @@ static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s,
 
         offsets[k] = b.at - base;
         types[k] = b.type;
-        counts[k] = (int) b.count;
+        counts[k] = (gr_count_t) b.count;
     }
     p->rest.id = GR_CALL_NEIGHBOR_ALLTOALLW;
     if (s->receive) {
-        p->rest.roffsets = offsets;
+        p->rest.roffsets = GR_ARRAY_OF(offsets);
         p->rest.rtypes = types;
-        p->rest.rcounts = counts;
+        p->rest.rcounts = GR_ARRAY_OF(counts);
     } else {
-        p->rest.soffsets = offsets;
+        p->rest.soffsets = GR_ARRAY_OF(offsets);
         p->rest.stypes = types;
-        p->rest.scounts = counts;
+        p->rest.scounts = GR_ARRAY_OF(counts);
     }
     return OMPI_SUCCESS;
 }

@@ -28,9 +28,9 @@
 static int make_type(const struct gr_block_desc *b, ptrdiff_t low, ptrdiff_t first,
                      struct ompi_datatype_t **type)
 {
-    const int count = (int) b->count; /* MPI gave us an int */
+    const gr_count_t count = (gr_count_t) b->count; /* of this type MPI gave it */
     const ptrdiff_t at = first - low;
-    int rc = ompi_datatype_create_hindexed(1, &count, &at, b->type, type);
+    int rc = ompi_datatype_create_hindexed(1, GR_ARRAY_OF(&count), GR_ARRAY_OF(&at), b->type, type);
 
     return OMPI_SUCCESS == rc ? ompi_datatype_commit(type) : rc;
 }
@@ -71,14 +71,18 @@ void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *a, struct
 {
     if (receive) {
         call->rtypes = a->types;
-        call->rcounts = a->counts;
-        call->displs = a->zeros;
-        call->roffsets = NULL != call->roffsets ? a->offsets : NULL;
+        call->rcounts = GR_ARRAY_OF(a->counts);
+        call->displs = GR_ARRAY_OF(a->zeros);
+        if (GR_ARRAY_IS(call->roffsets)) {
+            call->roffsets = GR_ARRAY_OF(a->offsets);
+        }
     } else {
         call->stypes = a->types;
-        call->scounts = a->counts;
-        call->sdispls = a->zeros;
-        call->soffsets = NULL != call->soffsets ? a->offsets : NULL;
+        call->scounts = GR_ARRAY_OF(a->counts);
+        call->sdispls = GR_ARRAY_OF(a->zeros);
+        if (GR_ARRAY_IS(call->soffsets)) {
+            call->soffsets = GR_ARRAY_OF(a->offsets);
+        }
     }
 }
 

@@ -18,8 +18,8 @@ struct gr_sparse_layout {
     int n;
     size_t bytes;                   /* of that run */
     struct ompi_datatype_t **types; /* owned, as the arrays below: a block each, */
-    int *counts;                    /* 1, or 0 of what has no data, */
-    int *zeros;                     /* and displacements, in both widths */
+    gr_count_t *counts;             /* 1, or 0 of what has no data, */
+    gr_count_t *zeros;              /* and displacements, in elements and bytes */
     MPI_Aint *offsets;
 };
 
