@@ -20,49 +20,80 @@ const int forms_here = NUM_FORMS;
 
 /*
  * The three forms of one collective, which share their arguments; of the persistent one that which
- * makes it.
+ * makes it. With counts and displs of one width.
  */
-#define FORMS(name, Name, ...)                                                      \
-    static void name##_blocking(const struct form_call *c, MPI_Request *request)    \
-    {                                                                               \
-        (void) request;                                                             \
-        MPI_##Name(__VA_ARGS__);                                                    \
-    }                                                                               \
-    static void name##_nonblocking(const struct form_call *c, MPI_Request *request) \
-    {                                                                               \
-        MPI_I##name(__VA_ARGS__, request);                                          \
-    }                                                                               \
-    static void name##_init(const struct form_call *c, MPI_Request *request)        \
-    {                                                                               \
-        FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, request);                       \
+#define FORMS_OF_WIDTH(tail, ARRAYS, name, Name, ...)                                     \
+    static void name##_blocking##tail(const struct form_call *c, MPI_Request *request)    \
+    {                                                                                     \
+        ARRAYS;                                                                           \
+        (void) request;                                                                   \
+        MPI_##Name##tail(__VA_ARGS__);                                                    \
+    }                                                                                     \
+    static void name##_nonblocking##tail(const struct form_call *c, MPI_Request *request) \
+    {                                                                                     \
+        ARRAYS;                                                                           \
+        MPI_I##name##tail(__VA_ARGS__, request);                                          \
+    }                                                                                     \
+    static void name##_init##tail(const struct form_call *c, MPI_Request *request)        \
+    {                                                                                     \
+        ARRAYS;                                                                           \
+        FORM_INIT##tail(Name, __VA_ARGS__, MPI_INFO_NULL, request);                       \
     }
+#define USED       \
+    (void) counts; \
+    (void) displs
+#define NARROW                                          \
+    const int *counts = c->counts, *displs = c->displs; \
+    USED
+#define WIDE                                  \
+    const MPI_Count *counts = c->wide_counts; \
+    const MPI_Aint *displs = c->wide_displs;  \
+    USED
+#if FORM_WIDTHS > 1
+#define FORMS(...)                        \
+    FORMS_OF_WIDTH(, NARROW, __VA_ARGS__) \
+    FORMS_OF_WIDTH(_c, WIDE, __VA_ARGS__)
+#else
+#define FORMS(...) FORMS_OF_WIDTH(, NARROW, __VA_ARGS__)
+#endif
 
 FORMS(allreduce, Allreduce, c->send, c->recv, c->count, c->type, c->op, c->comm)
 FORMS(allgather, Allgather, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
-FORMS(allgatherv, Allgatherv, c->send, c->counts[c->rank], c->type, c->recv, c->counts, c->displs,
-      c->type, c->comm)
-FORMS(reduce_scatter, Reduce_scatter, c->send, c->recv, c->counts, c->type, c->op, c->comm)
+FORMS(allgatherv, Allgatherv, c->send, counts[c->rank], c->type, c->recv, counts, displs, c->type,
+      c->comm)
+FORMS(reduce_scatter, Reduce_scatter, c->send, c->recv, counts, c->type, c->op, c->comm)
 FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c->type, c->op,
       c->comm)
 FORMS(bcast, Bcast, c->recv, c->count, c->type, c->root, c->comm)
 FORMS(reduce, Reduce, c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
 FORMS(alltoall, Alltoall, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
 
-#define ROW(name)                                        \
-    {                                                    \
-        name##_blocking, name##_nonblocking, name##_init \
+#define ROW(name, tail)                                                    \
+    {                                                                      \
+        name##_blocking##tail, name##_nonblocking##tail, name##_init##tail \
+    }
+#define ROWS(tail)                                                                        \
+    {                                                                                     \
+        [COLL_ALLREDUCE] = ROW(allreduce, tail), [COLL_ALLGATHER] = ROW(allgather, tail), \
+        [COLL_ALLGATHERV] = ROW(allgatherv, tail),                                        \
+        [COLL_REDUCE_SCATTER] = ROW(reduce_scatter, tail),                                \
+        [COLL_REDUCE_SCATTER_BLOCK] = ROW(reduce_scatter_block, tail),                    \
+        [COLL_BCAST] = ROW(bcast, tail), [COLL_REDUCE] = ROW(reduce, tail),               \
+        [COLL_ALLTOALL] = ROW(alltoall, tail),                                            \
     }
 
-static void (*const rows[NUM_COLLS][NUM_FORMS])(const struct form_call *c, MPI_Request *request) = {
-    [COLL_ALLREDUCE] = ROW(allreduce),
-    [COLL_ALLGATHER] = ROW(allgather),
-    [COLL_ALLGATHERV] = ROW(allgatherv),
-    [COLL_REDUCE_SCATTER] = ROW(reduce_scatter),
-    [COLL_REDUCE_SCATTER_BLOCK] = ROW(reduce_scatter_block),
-    [COLL_BCAST] = ROW(bcast),
-    [COLL_REDUCE] = ROW(reduce),
-    [COLL_ALLTOALL] = ROW(alltoall),
+typedef void form_fn(const struct form_call *c, MPI_Request *request);
+static form_fn *const rows[FORM_WIDTHS][NUM_COLLS][NUM_FORMS] = {
+    ROWS(),
+#if FORM_WIDTHS > 1
+    ROWS(_c),
+#endif
 };
+
+static void call(const struct form_call *c, enum form form, MPI_Request *request)
+{
+    rows[form_is_wide(c->shape.key)][c->shape.coll][form](c, request);
+}
 
 /* ---- what to call ---- */
 
@@ -132,28 +163,18 @@ struct form_shape form_draw(uint64_t *rng, enum form_sizes sizes)
  */
 void form_init(const struct form_call *c, MPI_Request *request)
 {
-    size_t bytes = 2 * (size_t) c->size * sizeof(int);
     struct form_call borrowed = *c;
-    int *arrays = malloc(bytes);
+    size_t bytes = form_arrays(&borrowed);
 
-    if (NULL == arrays) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    if (NULL != c->counts) {
-        borrowed.counts = memcpy(arrays, c->counts, bytes / 2);
-    }
-    if (NULL != c->displs) {
-        borrowed.displs = memcpy(arrays + c->size, c->displs, bytes / 2);
-    }
-    rows[c->shape.coll][FORM_PERSISTENT](&borrowed, request);
-    memset(arrays, 0x5a, bytes);
-    free(arrays);
+    call(&borrowed, FORM_PERSISTENT, request);
+    memset(borrowed.wide_counts, 0x5a, bytes);
+    free(borrowed.wide_counts);
 }
 
 void form_start(const struct form_call *c, enum form form, MPI_Request *request)
 {
     if (FORM_PERSISTENT != form) {
-        rows[c->shape.coll][form](c, request);
+        call(c, form, request);
     } else if (MPI_REQUEST_NULL == *request) {
         form_init(c, request);
     }

@@ -33,9 +33,23 @@
 #define NO_PERSISTENT
 #endif
 
+/* Counts are int; from MPI-4 on each function has a twin MPI_..._c with MPI_Count and MPI_Aint. */
+#if MPI_VERSION >= 4
+#define FORM_WIDTHS 2
+#define FORM_INIT_c(Name, ...) MPI_##Name##_init_c(__VA_ARGS__)
+#else
+#define FORM_WIDTHS 1
+#endif
+
 enum form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT, NUM_FORMS };
 
 extern const char *const form_names[NUM_FORMS];
+
+/* Whether a call with this key is one of MPI_..._c: half of them are. */
+static inline bool form_is_wide(uint64_t key)
+{
+    return FORM_WIDTHS > 1 && 0 != (key >> 20 & 1);
+}
 
 /* How many of the forms this Open MPI has, from the first: without persistent ones 2. */
 extern const int forms_here;
@@ -48,7 +62,7 @@ struct form_shape {
     int count;
     int root;      /* modulo the number of ranks */
     bool in_place; /* where the collective has it */
-    uint64_t key;  /* of the shares and places of blocks in the v-forms */
+    uint64_t key;  /* of the shares and places of blocks in the v-forms, and the counts' width */
 };
 
 struct form_call {
@@ -60,6 +74,8 @@ struct form_call {
     const void *send; /* what MPI gets */
     void *recv;
     int *counts, *displs;
+    MPI_Count *wide_counts; /* the same for MPI_..._c */
+    MPI_Aint *wide_displs;
     int count; /* elements */
     struct guarded in, out;
     int inputs;      /* elements of the input */
@@ -90,6 +106,12 @@ bool form_takes(enum coll coll, enum kind_id kind);
 /* Makes the buffers. A call may be filled, started and checked any number of times. */
 void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shape);
 void form_fill(struct form_call *c, uint64_t salt);
+
+/*
+ * Gives the call arrays of its own, in one allocation that begins at wide_counts, with what is in
+ * those that it has; returns the bytes.
+ */
+size_t form_arrays(struct form_call *c);
 
 /* Carries out or starts; a null request is first made, in the persistent form. */
 void form_start(const struct form_call *c, enum form form, MPI_Request *request);

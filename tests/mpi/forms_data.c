@@ -94,6 +94,25 @@ static void plan(struct form_call *c)
     }
 }
 
+size_t form_arrays(struct form_call *c)
+{
+    const struct form_call had = *c;
+    size_t n = (size_t) c->size;
+    size_t bytes = n * (sizeof *c->wide_counts + sizeof *c->wide_displs + 2 * sizeof *c->counts);
+
+    c->wide_counts = malloc(bytes);
+    if (NULL == c->wide_counts) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    c->wide_displs = (MPI_Aint *) (c->wide_counts + n);
+    c->counts = (int *) (c->wide_displs + n);
+    c->displs = c->counts + n;
+    if (NULL != had.wide_counts) {
+        memcpy(c->wide_counts, had.wide_counts, bytes);
+    }
+    return bytes;
+}
+
 void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shape)
 {
     const struct kind *k = &kinds[shape->kind];
@@ -109,9 +128,12 @@ void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shap
     if (info->blocks && (long) c->count * k->extent > 65536) {
         c->count /= c->size;
     }
-    c->counts = malloc(2 * (size_t) c->size * sizeof *c->counts);
-    c->displs = c->counts + c->size;
+    (void) form_arrays(c);
     plan(c);
+    for (int r = 0; r < c->size; r++) {
+        c->wide_counts[r] = c->counts[r];
+        c->wide_displs[r] = c->displs[r];
+    }
     in_place =
         shape->in_place && info->in_place && (COLL_REDUCE != shape->coll || c->rank == c->root);
     room = in_place && c->inputs > c->compared ? c->inputs : c->compared;
@@ -244,6 +266,6 @@ void form_free(struct form_call *c)
 {
     guarded_free(&c->in);
     guarded_free(&c->out);
-    free(c->counts);
-    c->counts = NULL;
+    free(c->wide_counts);
+    c->wide_counts = NULL;
 }

@@ -6,7 +6,7 @@
 #   PROGDIR      the compiled programs of this directory
 #   GR_DIR       the directory with mca_coll_gpuring.so
 #   OMPI_INFO    ompi_info of the same Open MPI
-#   OMPI_SERIES  4 or 5
+#   OMPI_SERIES  4, 5 or 6
 #   TEST_LIMIT   seconds that one program may take (default 300)
 #   GPURING_STOP 1: end at the first failed row
 

@@ -132,7 +132,7 @@ extern const struct others_info others_infos[NUM_OTHERS];
 struct others_case {
     enum others_coll coll;
     int number;   /* for messages */
-    uint64_t key; /* of all that is not here */
+    uint64_t key; /* of all that is not here, and the counts' width */
     int root, root_side;
     int op, base;
     bool in_place, absolute; /* absolute: MPI_BOTTOM, and each block in an allocation of its own */
@@ -166,6 +166,8 @@ struct others_end {
     int count;
     MPI_Datatype type;
     int *counts, *displs;
+    MPI_Count *counts_c; /* these two for MPI_..._c */
+    MPI_Aint *displs_c;
     MPI_Aint *places;
     MPI_Datatype *types;
 };
@@ -186,7 +188,8 @@ struct others_call {
     const struct others_scene *on;
     struct others_side send, recv;
     int *shares; /* of a reduce_scatter */
-    int root;    /* as MPI wants it */
+    MPI_Count *shares_c;
+    int root; /* as MPI wants it */
     MPI_Op op[COPIES];
     bool dropped[COPIES];
     uint64_t salt;

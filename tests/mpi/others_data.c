@@ -43,7 +43,9 @@ void others_free(struct others_call *c)
     others_side_free(&c->send);
     others_side_free(&c->recv);
     free(c->shares);
+    free(c->shares_c);
     c->shares = NULL;
+    c->shares_c = NULL;
 }
 
 /* ---- before ---- */

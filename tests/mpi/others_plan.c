@@ -185,9 +185,11 @@ static void share_out(struct others_call *c)
     uint64_t rng = rng_key(c->what.key, 22, (uint64_t) c->on->side);
 
     c->shares = malloc((size_t) n * sizeof *c->shares);
+    c->shares_c = malloc((size_t) n * sizeof *c->shares_c);
     for (int r = 0; r < n; r++) {
         c->shares[r] = r == n - 1 ? left : rng_below(&rng, 2 * total / n + 1);
         c->shares[r] = c->shares[r] < left ? c->shares[r] : left;
+        c->shares_c[r] = c->shares[r];
         left -= c->shares[r];
     }
     c->send.blocks[0].count = total;

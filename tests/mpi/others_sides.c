@@ -226,6 +226,20 @@ static void make_absolute(struct others_side *s, int copy, bool as_struct)
     }
 }
 
+/* The arrays for MPI_..._c. */
+static void widen(struct others_end *e, int n)
+{
+    if (NULL == e->counts) {
+        return;
+    }
+    e->counts_c = calloc((size_t) n + 1, sizeof *e->counts_c);
+    e->displs_c = calloc((size_t) n + 1, sizeof *e->displs_c);
+    for (int i = 0; i < n; i++) {
+        e->counts_c[i] = e->counts[i];
+        e->displs_c[i] = e->displs[i];
+    }
+}
+
 void others_side_make(struct others_call *c, struct others_side *s)
 {
     uint64_t rng = rng_key(c->what.key, s == &c->send ? 30 : 31, (uint64_t) test_rank);
@@ -247,6 +261,7 @@ void others_side_make(struct others_call *c, struct others_side *s)
         if (s->absolute && !s->absent && OTHERS_ALLTOALLW == c->what.coll) {
             make_absolute(s, copy, s == &c->send);
         }
+        widen(&s->end[copy], s->n);
     }
 }
 
@@ -269,6 +284,8 @@ void others_side_free(struct others_side *s)
         free(s->end[copy].types);
         free(s->end[copy].counts);
         free(s->end[copy].places);
+        free(s->end[copy].counts_c);
+        free(s->end[copy].displs_c);
     }
     free(s->buffer);
     free(s->blocks);

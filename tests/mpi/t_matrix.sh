@@ -37,4 +37,12 @@ while read -r algorithm channels slots slot_bytes np; do
         --mca coll_gpuring_slots "$slots" --mca coll_gpuring_slot_bytes "$slot_bytes" -- matrix </dev/null
 done < <(rows_of_depth '^(auto  2|ring  [12]|chain 3|tree  2 4|flat  1)' <<<"$settings")
 
+only_in_all
+# more than 2^31 elements, or bytes where counts are int
+if [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -ge 14 ]; then
+    test_program "large calls, 2 ranks" 2 -- large
+else
+    tap_skip "large calls, 2 ranks" "less than 14 GiB are free"
+fi
+
 tap_done
