@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Shared by ./demo and ./check (sourced): options, packages, Open MPI, configure, make.
-#     --ompi=PREFIX|5   use the Open MPI in PREFIX; 5: build and use 5.0.7, cached outside the tree
-#     --builddir=DIR    build directory (default build/; with --ompi, build-ompi5/ and the like)
-#     --no-install      install no packages: say which are missing, and stop if there are any
+#     --ompi=PREFIX|5|6|debian13   use the Open MPI in PREFIX; 5: build and use 5.0.7, cached outside the tree; 6, debian13:
+#                                  that of Debian sid (6.0) or 13 (5.0.7), in a folder with that release, cached likewise
+#     --builddir=DIR               build directory (default build/; with --ompi, build-ompi5/ and the like)
+#     --no-install                 install no packages: say which are missing, and stop if there are any
 # $packages: the kinds of packages that are needed (tools/packages.sh).
 # $sanitizer (address, thread or empty) builds in build-$sanitizer/.
 set -euo pipefail
@@ -23,26 +24,57 @@ parse_option() {
     esac
 }
 
-# run_logged WHAT COMMAND...: run COMMAND; print its output only if it fails
+# run_logged WHAT COMMAND...: run COMMAND; print its output only if it fails. Status 77, of it and of this script: what is
+# needed cannot be had here.
 run_logged() {
-    local what=$1
+    local what=$1 status=0
     shift
-    if ! "$@" >>"$log" 2>&1; then
+    "$@" >>"$log" 2>&1 || status=$?
+    if [ $status != 0 ]; then
         tail -n 30 "$log" >&2
-        fail "$what failed; the whole log is $log"
+        echo "$(basename "$0"): $what failed; the whole log is $log" >&2
+        exit $((status == 77 ? 77 : 1))
     fi
 }
 
-configure_tree() {
-    local args=() wanted
+make_configure() {
     [ -x "$top/configure" ] && [ "$top/configure" -nt "$top/configure.ac" ] && [ "$top/Makefile.in" -nt "$top/Makefile.am" ] ||
         run_logged autoreconf autoreconf -fi "$top"
+}
+
+# elsewhere ARG...: where --ompi names a release of Debian, run the script with its other arguments there, and end. One that
+# cannot be had, or whose Open MPI nobody knows yet, is said, and no failure.
+elsewhere() {
+    local release arg args=() status=0
+    case $ompi in
+        6) release=sid ;;
+        debian13) release=trixie ;;
+        *) return 0 ;;
+    esac
+    for arg; do
+        case $arg in --ompi=* | --builddir=*) ;; *) args+=("$arg") ;; esac
+    done
+    : "${builddir:=$top/build-$release${sanitizer:+-$sanitizer}}"
+    mkdir -p "$builddir"
+    builddir=$(cd "$builddir" && pwd)
+    log=$builddir/setup.log
+    make_configure # by the same autotools as ever
+    "$top/tools/debian.sh" --here "$release" "./$(basename "$0")" "--builddir=$builddir" "${args[@]}" || status=$?
+    [ $status = 77 ] || exit $status
+    echo "$release: skipped"
+    exit 0
+}
+
+configure_tree() {
+    local args=() wanted status=0
+    make_configure
     [ -z "$ompi" ] || args+=("--with-ompi=$ompi")
     [ -z "$sanitizer" ] || args+=("--enable-sanitizer=$sanitizer")
     wanted="${args[*]-}"
     if [ ! -e "$builddir/config.status" ] || [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
         echo "configuring in $builddir ${wanted}"
-        (cd "$builddir" && run_logged configure "$top/configure" "${args[@]}")
+        (cd "$builddir" && run_logged configure "$top/configure" "${args[@]}") || status=$?
+        [ $status = 0 ] || exit $status
         sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 11
         echo "$wanted" >"$builddir/.configured"
     fi
@@ -67,7 +99,7 @@ set_up() {
         ompi=$("$top/tools/ompi5.sh" | tail -n 1)
         : "${builddir:=$top/build-ompi5${sanitizer:+-$sanitizer}}"
     elif [ -n "$ompi" ]; then
-        [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: $ompi/bin/ompi_info does not exist; give the prefix of an Open MPI, or 5"
+        [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: $ompi/bin/ompi_info does not exist; give the prefix of an Open MPI, 5, 6 or debian13"
         : "${builddir:=$top/build-$(basename "$ompi")${sanitizer:+-$sanitizer}}"
     fi
     : "${builddir:=$top/build${sanitizer:+-$sanitizer}}"

@@ -27,6 +27,11 @@ test  hpcc?                a client: a benchmark
 test  gfortran             examples/power.f90
 test  libsimgrid-dev?      a simulator, beside the torus model'
 
+# whose package does not ask for it
+if apt-cache policy libopenmpi-dev 2>/dev/null | grep -q 'Candidate: 6'; then
+    table+=$'\nbuild libpmix-dev          included by the headers of Open MPI 6'
+fi
+
 install=yes
 if [ "${1:-}" = --no-install ]; then
     install=no
