@@ -22,8 +22,9 @@ struct report {
     int table;  /* to stdout */
     FILE *json; /* or NULL */
     int check;
-    const char *nccl; /* NCCL's version; NULL: without NCCL */
-    int rows;         /* so far */
+    const char *nccl;  /* NCCL's version; NULL: without NCCL */
+    const char *image; /* the file with the kernels; NULL: those of this program */
+    int rows;          /* so far */
     struct columns columns;
 };
 

@@ -228,11 +228,11 @@ static int check_image(const struct gr_cuda *cuda)
 }
 
 /* The context is current, the lock of gpus is held. */
-static int load_library(struct gr_gpu *gpu)
+static int load_library(struct gr_gpu *gpu, const void *image)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int per_sm = 0, rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, gr_cuda_image, NULL, NULL,
-                                 0, NULL, NULL, 0);
+    int per_sm = 0,
+        rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, image, NULL, NULL, 0, NULL, NULL, 0);
 
     if (rc < 0) {
         gpu->library = NULL;
@@ -249,7 +249,7 @@ static int load_library(struct gr_gpu *gpu)
     return 0;
 }
 
-int gr_gpu_load_kernels(struct gr_gpu *gpu)
+int gr_gpu_load_kernels_from(struct gr_gpu *gpu, const void *image)
 {
     int rc = 0;
 
@@ -260,11 +260,16 @@ int gr_gpu_load_kernels(struct gr_gpu *gpu)
     if (NULL == gpu->library) {
         rc = check_image(&gpu->gpus->cuda);
         if (0 == rc) {
-            GR_IN_CONTEXT(rc, gpu, load_library(gpu));
+            GR_IN_CONTEXT(rc, gpu, load_library(gpu, image));
         }
     }
     pthread_mutex_unlock(&gpu->gpus->lock);
     return rc;
+}
+
+int gr_gpu_load_kernels(struct gr_gpu *gpu)
+{
+    return gr_gpu_load_kernels_from(gpu, gr_cuda_image);
 }
 
 static int gpu_create(struct gr_gpus *gpus, int ordinal, struct gr_gpu **out)

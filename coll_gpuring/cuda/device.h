@@ -65,6 +65,12 @@ struct gr_gpu *gr_gpu_get(struct gr_gpus *gpus, int ordinal, int *error);
  */
 int gr_gpu_load_kernels(struct gr_gpu *gpu);
 
+/*
+ * The same from another image of the same sources and toolkit, for measurements. image: as
+ * cuLibraryLoadData() takes it; the caller keeps it until gr_gpus_close().
+ */
+int gr_gpu_load_kernels_from(struct gr_gpu *gpu, const void *image);
+
 /* Properties of a device. */
 struct gr_gpus *gr_gpu_owner(const struct gr_gpu *gpu);
 int gr_gpu_ordinal(const struct gr_gpu *gpu);
