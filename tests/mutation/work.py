@@ -140,6 +140,8 @@ class Work:
         own = beside if test.script else [test.path, *beside]
         if test.group == "core":
             return ["all", *own] if test.script or test.path.startswith("tests/unit/net/") else own  # which load modules
+        if test.path.startswith("tests/fakes/"):  # without the component's kernels, which take minutes
+            return self.vars["fakecuda_built"]
         if test.group == "device":
             built = [*self.vars["fakecuda_built"], *self.vars["device_built"]]
             if test.path in (TEAM_TEST, KERNEL_MODES):  # they get a few kernels

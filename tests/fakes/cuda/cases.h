@@ -3,10 +3,11 @@
  * Cases of the fake driver's tests. Each runs in a process of its own, with the options that
  * fakecuda_test.sh sets:
  *     cases NAME
- * A case ends the program with 1 and a line at the first thing that is not as it should be.
  */
 #ifndef FAKECUDA_CASES_H
 #define FAKECUDA_CASES_H
+
+#include "../case_checks.h"
 
 #include <cuda.h>
 #include <stdint.h>
@@ -22,26 +23,16 @@ struct test_case {
 extern const struct test_case context_cases[], memory_cases[], pointer_cases[], stream_cases[],
     kernel_cases[], process_cases[], capture_cases[], api_cases[], per_thread_cases[], ptx_cases[];
 
-#define CHECK(condition)                                                            \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                \
-        }                                                                           \
-    } while (0)
+static inline const char *result_name(CUresult result)
+{
+    const char *name = "?";
+
+    cuGetErrorName(result, &name);
+    return name;
+}
 
 /* The call returns CUDA_<what>. */
-#define IS(what, call)                                                                          \
-    do {                                                                                        \
-        CUresult got_ = (call);                                                                 \
-        const char *name_ = "?";                                                                \
-        if (CUDA_##what != got_) {                                                              \
-            cuGetErrorName(got_, &name_);                                                       \
-            fprintf(stderr, "%s:%d: %s is %s, not CUDA_%s\n", __FILE__, __LINE__, #call, name_, \
-                    #what);                                                                     \
-            exit(1);                                                                            \
-        }                                                                                       \
-    } while (0)
+#define IS(what, call) CHECK_RESULT(CUresult, result_name, CUDA_##what, call)
 #define OK(call) IS(SUCCESS, call)
 
 /* The driver, with the primary context of this device current. */

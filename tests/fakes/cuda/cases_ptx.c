@@ -144,6 +144,39 @@ static void ptx_waits(void)
     }
 }
 
+/* Order between blocks. PTX_BUG: what the kernel does wrong; PTX_PINNED: in host memory. */
+static void ptx_hand_word(void)
+{
+    unsigned n = 200, bug = NULL == getenv("PTX_BUG") ? 0 : (unsigned) atoi(getenv("PTX_BUG"));
+    void *pinned;
+
+    open_image();
+    CUdeviceptr words = zeros(384), wrong = zeros(8);
+    if (NULL != getenv("PTX_PINNED")) {
+        OK(cuMemHostAlloc(&pinned, 384, 0));
+        memset(pinned, 0, 384);
+        words = (CUdeviceptr) (uintptr_t) pinned;
+    }
+    go("hand_word", 2, 1, 0, (void *[]) {&words, &wrong, &n, &bug});
+    if (0 != word_at(wrong)) {
+        fprintf(stderr, "%u words of %u are others\n", (unsigned) word_at(wrong), n);
+        exit(1);
+    }
+}
+
+static void ptx_hand_line(void)
+{
+    unsigned n = 200, got[8];
+
+    open_image();
+    CUdeviceptr line = zeros(128), reply = zeros(4), wrong = zeros(sizeof(got));
+    go("hand_line", 2, 8, 0, (void *[]) {&line, &reply, &wrong, &n});
+    OK(cuMemcpyDtoH(got, wrong, sizeof(got)));
+    for (int i = 0; i < 8; i++) {
+        CHECK(0 == got[i]);
+    }
+}
+
 static int switched(int which, int i)
 {
     int a[16], sum = 0;
@@ -445,6 +478,8 @@ const struct test_case ptx_cases[] = {{"ptx_saxpy", ptx_saxpy},
                                       {"ptx_jacobi", ptx_jacobi},
                                       {"ptx_atomics", ptx_atomics},
                                       {"ptx_waits", ptx_waits},
+                                      {"ptx_hand_word", ptx_hand_word},
+                                      {"ptx_hand_line", ptx_hand_line},
                                       {"ptx_calls", ptx_calls},
                                       {"ptx_warps", ptx_warps},
                                       {"ptx_integers", ptx_integers},

@@ -127,6 +127,14 @@ ptx_atomics | | 0 |
 ptx_atomics | FAKECUDA_SCHED=rand:3 FAKECUDA_WEAK=5 FAKECUDA_JITTER=1 | 0 |
 ptx_waits | | 0 |
 ptx_waits | FAKECUDA_SCHED=rev FAKECUDA_WEAK=2 | 0 |
+ptx_hand_word | | 0 |
+ptx_hand_word | FAKECUDA_WEAK=3 | 0 |
+ptx_hand_word | FAKECUDA_WEAK=3 PTX_BUG=1 | 1 | words of 200 are others
+ptx_hand_word | FAKECUDA_WEAK=3 PTX_BUG=2 | 1 | words of 200 are others
+ptx_hand_word | FAKECUDA_WEAK=3 PTX_BUG=3 | 0 |
+ptx_hand_word | PTX_PINNED=1 | 0 |
+ptx_hand_word | PTX_PINNED=1 PTX_BUG=3 | abort | a scope below .sys on memory that others reach PTX line
+ptx_hand_line | FAKECUDA_JITTER=3 | 0 |
 ptx_calls | | 0 |
 ptx_warps | | 0 |
 ptx_warps | FAKECUDA_SCHED=rand:4 | 0 |
@@ -150,7 +158,17 @@ bra elsewhere; | abort | PTX line 12: no label elsewhere
 call away; | abort | kernel body block 0 thread 0: a call of away, which is not defined PTX line 12
 bar.sync 1, 32; | abort | a barrier other than that of all threads is not known PTX line 12
 trap; | abort | kernel body block 0 thread 0: trap PTX line 12
-st.release.gpu.global.u32 [%rd1], %r1; | 0 | ^7 $'
+st.release.gpu.global.u32 [%rd1], %r1; | 0 | ^7 $
+shl.b32 %r1, %r1, 32; st.global.u32 [%rd1], %r1; | 0 | ^0 $
+shr.s32 %r1, -9, 32; st.global.u32 [%rd1], %r1; | 0 | ^4294967295 $
+prmt.b32 %r1, 0x80, 0, 0x8888; st.global.u32 [%rd1], %r1; | 0 | ^4294967295 $
+bfi.b32 %r1, 5, 0xffff, 4, 8; st.global.u32 [%rd1], %r1; | 0 | ^61535 $
+mad.wide.s32 %rd2, -2, %r1, 4; shr.s64 %rd2, %rd2, 32; st.global.u32 [%rd1], %rd2; | 0 | ^4294967295 $
+st.global.u8 [%rd1], 200; ld.global.s8 %r2, [%rd1]; shr.s32 %r2, %r2, 7; st.global.u32 [%rd1], %r2; | 0 | ^4294967295 $
+{ .reg .pred p, q; .reg .f32 f; mov.f32 f, 0f7FC00000; setp.ltu.f32 p, f, f; setp.lt.or.f32 q, f, f, !p; @q trap; @p st.global.u32 [%rd1], %r1; } | 0 | ^7 $
+{ .reg .pred p; mov.u32 %r2, %laneid; setp.lt.u32 p, %r2, 31; vote.sync.all.pred p, p, -1; @!p st.global.u32 [%rd1], %r1; } | 0 | ^7 $
+{ .reg .pred p; mov.u32 %r2, %tid.x; setp.lt.u32 p, %r2, 31; bar.red.and.pred p, 0, p; @!p st.global.u32 [%rd1], %r1; } | 0 | ^7 $
+st.global.u32 [%rd1+2], %r1; | abort | kernel body block 0 thread 0: misaligned access at .* PTX line 12'
 
 address_rows='kernels | | 0 |
 kernels | FAKECUDA_SCHED=rand:1 FAKECUDA_WEAK=1 | 0 |

@@ -4,6 +4,7 @@
  * atom that changes nothing, as those that wait do, gives others a turn.
  */
 #include "ptx_float.h"
+#include "ptx_int.h"
 #include "ptx_memory.h"
 
 #include <cmath>
@@ -138,17 +139,7 @@ template <class T, class F> static const insn *atom(frame &f, const insn *i)
     return i + 1;
 }
 
-#define INTS(F)                     \
-    (U32 == t   ? atom<uint32_t, F> \
-     : S32 == t ? atom<int32_t, F>  \
-     : U64 == t ? atom<uint64_t, F> \
-     : S64 == t ? atom<int64_t, F>  \
-                : (handler) nullptr)
-#define WORDS(F)                    \
-    (B32 == t   ? atom<uint32_t, F> \
-     : B64 == t ? atom<uint64_t, F> \
-     : B16 == t ? atom<uint16_t, F> \
-                : (handler) nullptr)
+/* ---- decoding ---- */
 
 bool decode_atomic(statement &s, insn &i)
 {
@@ -167,6 +158,7 @@ bool decode_atomic(statement &s, insn &i)
     const operand *o = s.args.data() + gives;
     s.need(s.args.size() == (size_t) gives + (1 == op ? 3 : 2) && operand::ADDRESS == o->kind,
            "operands");
+    s.need(1 == op || type_bytes(t) >= 4); /* 16 bits: cas only */
     i.d = !gives || operand::SINK == s.args[0].kind ? -1 : s.slot(0);
     i.a = o->slot;
     i.off = o->off;
@@ -174,37 +166,37 @@ bool decode_atomic(statement &s, insn &i)
     i.c = 1 == op ? s.slot((size_t) gives + 2) : -1;
     switch (op) {
     case 0:
-        i.go = WORDS(op_exch);
+        i.go = BITS(atom, COMMA op_exch);
         break;
     case 1:
-        i.go = WORDS(op_cas);
+        i.go = BITS(atom, COMMA op_cas);
         break;
     case 2:
         i.go = F32 == t     ? atom<float, op_add>
                : F64 == t   ? atom<double, op_add>
                : F16X2 == t ? atom<uint32_t, op_add_halves>
-                            : INTS(op_add);
+                            : EITHER(atom, COMMA op_add);
         break;
     case 3:
-        i.go = WORDS(op_and);
+        i.go = BITS(atom, COMMA op_and);
         break;
     case 4:
-        i.go = WORDS(op_or);
+        i.go = BITS(atom, COMMA op_or);
         break;
     case 5:
-        i.go = WORDS(op_xor);
+        i.go = BITS(atom, COMMA op_xor);
         break;
     case 6:
-        i.go = INTS(op_min);
+        i.go = EITHER(atom, COMMA op_min);
         break;
     case 7:
-        i.go = INTS(op_max);
+        i.go = EITHER(atom, COMMA op_max);
         break;
     case 8:
-        i.go = INTS(op_inc);
+        i.go = EITHER(atom, COMMA op_inc);
         break;
     case 9:
-        i.go = INTS(op_dec);
+        i.go = EITHER(atom, COMMA op_dec);
         break;
     default:
         break;

@@ -94,6 +94,91 @@ __global__ void flagged(volatile unsigned *flag, volatile unsigned *data, unsign
     }
 }
 
+/* Flags, as links have them. relaxed: without the order that they should have. */
+__device__ unsigned flag_load(const unsigned *at, bool relaxed)
+{
+    unsigned v;
+
+    if (relaxed) {
+        asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+    } else {
+        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+    }
+    return v;
+}
+enum order { RELEASE, RELAXED, RELEASE_GPU };
+__device__ void flag_store(unsigned *at, unsigned v, order how)
+{
+    if (RELAXED == how) {
+        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" : : "l"(at), "r"(v) : "memory");
+    } else if (RELEASE_GPU == how) {
+        asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(at), "r"(v) : "memory");
+    } else {
+        asm volatile("st.release.sys.global.u32 [%0], %1;" : : "l"(at), "r"(v) : "memory");
+    }
+}
+
+/*
+ * Block 0 hands a word to block 1, n times. words: the word, a flag and a reply, 128 bytes apart.
+ * bug: 1: block 1 loads the flag relaxed; 2: block 0 stores it relaxed; 3: or for the device only.
+ */
+__global__ void hand_word(unsigned *words, unsigned *wrong, unsigned n, unsigned bug)
+{
+    unsigned *data = words, *flag = words + 32, *reply = words + 64, bad = 0, v;
+
+    for (unsigned k = 1; k <= n; k++) {
+        if (0 == blockIdx.x) {
+            asm volatile("st.global.u32 [%0], %1;" : : "l"(data), "r"(k) : "memory");
+            flag_store(flag, k, 2 == bug ? RELAXED : 3 == bug ? RELEASE_GPU : RELEASE);
+            while (k != flag_load(reply, false)) {
+            }
+        } else {
+            while (k != flag_load(flag, 1 == bug)) {
+            }
+            asm volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(data) : "memory");
+            bad += v != k;
+            flag_store(reply, k, RELEASE);
+        }
+    }
+    if (1 == blockIdx.x) {
+        *wrong = bad;
+    }
+}
+
+/* The same with lines of 128 bytes, each of whose words is a flag, by 8 threads of each block. */
+__global__ void hand_line(unsigned long long *line, unsigned *reply, unsigned *wrong, unsigned n)
+{
+    unsigned long long *mine = line + 2 * threadIdx.x, x, y;
+    unsigned bad = 0;
+
+    for (unsigned k = 1; k <= n; k++) {
+        __syncwarp(255);
+        if (0 == blockIdx.x) {
+            asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %1};"
+                         :
+                         : "l"(mine), "l"((unsigned long long) k)
+                         : "memory");
+            while (k != flag_load(reply, false)) {
+            }
+        } else {
+            do {
+                asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                             : "=l"(x), "=l"(y)
+                             : "l"(mine)
+                             : "memory");
+            } while (k != __shfl_sync(255, y, 7));
+            bad += x != k || y != k;
+            __syncwarp(255);
+            if (0 == threadIdx.x) {
+                flag_store(reply, k, RELEASE);
+            }
+        }
+    }
+    if (1 == blockIdx.x) {
+        wrong[threadIdx.x] = bad;
+    }
+}
+
 struct pair {
     double low;
     int high;

@@ -259,33 +259,23 @@ static handler access_of(const statement &s, const operand &o, space where, bool
     return loads ? load_of<T>(where, strong) : store_of<T>(where, strong);
 }
 
+/* A load of fewer than 8 bytes extends the sign of its type. */
 static handler access_named(const statement &s, type t, const operand &o, space where, bool loads,
                             bool strong)
 {
-    switch (t) {
-    case B8:
-    case U8:
-        return access_of<uint8_t>(s, o, where, loads, strong);
-    case S8:
-        return access_of<int8_t>(s, o, where, loads, strong);
-    case B16:
-    case U16:
-    case F16:
-    case BF16:
-        return access_of<uint16_t>(s, o, where, loads, strong);
-    case S16:
-        return access_of<int16_t>(s, o, where, loads, strong);
-    case B32:
-    case U32:
-    case F32:
-    case F16X2:
-        return access_of<uint32_t>(s, o, where, loads, strong);
-    case S32:
-        return access_of<int32_t>(s, o, where, loads, strong);
-    case B64:
-    case U64:
-    case S64:
-    case F64:
+    const bool sign = type_signed(t);
+
+    switch (type_bytes(t)) {
+    case 1:
+        return sign ? access_of<int8_t>(s, o, where, loads, strong)
+                    : access_of<uint8_t>(s, o, where, loads, strong);
+    case 2:
+        return sign ? access_of<int16_t>(s, o, where, loads, strong)
+                    : access_of<uint16_t>(s, o, where, loads, strong);
+    case 4:
+        return sign ? access_of<int32_t>(s, o, where, loads, strong)
+                    : access_of<uint32_t>(s, o, where, loads, strong);
+    case 8:
         return access_of<uint64_t>(s, o, where, loads, strong);
     default:
         return nullptr;
@@ -330,7 +320,7 @@ bool decode_memory(statement &s, insn &i)
         i.off += (int64_t) at.var->offset;
     }
     const size_t bytes = type_bytes(t) * i.n;
-    s.need(bytes <= 32 && NONE != t);
+    s.need(bytes <= 32 && NONE != t && PRED != t);
     i.go = ORDER_WEAK != i.mod[0] && bytes > 8
                ? joint_access(t, where, loads)
                : access_named(s, t, at, where, loads, ORDER_WEAK != i.mod[0]);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cases of the runtime's tests: cases NAME. Built twice: as it is, and for the per-thread default
- * stream. A case ends the program with 1 and a line at the first thing that is not as it should be.
+ * stream.
  */
+#include "../case_checks.h"
+
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -13,23 +15,8 @@
 #include <thread>
 #include <unistd.h>
 
-#define CHECK(condition)                                                            \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                \
-        }                                                                           \
-    } while (0)
 /* The call returns cuda<what>. */
-#define IS(what, call)                                                                  \
-    do {                                                                                \
-        cudaError_t got_ = (call);                                                      \
-        if (cuda##what != got_) {                                                       \
-            fprintf(stderr, "%s:%d: %s is %s, not cuda%s\n", __FILE__, __LINE__, #call, \
-                    cudaGetErrorName(got_), #what);                                     \
-            exit(1);                                                                    \
-        }                                                                               \
-    } while (0)
+#define IS(what, call) CHECK_RESULT(cudaError_t, cudaGetErrorName, cuda##what, call)
 #define OK(call) IS(Success, call)
 
 static void devices()

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that nvcc builds: launches, variables, attributes and errors of kernels. */
-#include <cstdio>
-#include <cstdlib>
+#include "../case_checks.h"
 
-#define CHECK(condition)                                                            \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                \
-        }                                                                           \
-    } while (0)
-#define IS(what, call)                                                                  \
-    do {                                                                                \
-        cudaError_t got_ = (call);                                                      \
-        if (cuda##what != got_) {                                                       \
-            fprintf(stderr, "%s:%d: %s is %s, not cuda%s\n", __FILE__, __LINE__, #call, \
-                    cudaGetErrorName(got_), #what);                                     \
-            exit(1);                                                                    \
-        }                                                                               \
-    } while (0)
+/* The call returns cuda<what>. */
+#define IS(what, call) CHECK_RESULT(cudaError_t, cudaGetErrorName, cuda##what, call)
 #define OK(call) IS(Success, call)
 
 __device__ int calls = 5;
