@@ -5,6 +5,8 @@
 #endif
 #include "net/rails.h"
 
+#include "base/c_locale.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +54,16 @@ static int is_there(const char *sys, const char *name, const char *file)
     return 0 == access(path, F_OK);
 }
 
+/* Mbit/s of a rate as "2.5 Gb/sec (1X SDR)". */
+static long rate_of(const char *text)
+{
+    struct gr_c_locale locale = gr_c_locale_enter();
+    double gbit = strtod(text, NULL);
+
+    gr_c_locale_leave(locale);
+    return (long) (1000 * gbit);
+}
+
 /* Read kind and speed of a port of an RDMA device, as mlx5_0:1. Returns 0 if it is no such port. */
 static int read_port(struct device *d, const char *sys)
 {
@@ -68,10 +80,7 @@ static int read_port(struct device *d, const char *sys)
     }
     d->kind = 0 == strncmp(line, "InfiniBand", 10) ? KIND_INFINIBAND : KIND_ROCE;
     snprintf(file, sizeof(file), "ports/%s/rate", port + 1);
-    /* "100 Gb/sec (4X EDR)" */
-    d->speed = read_line(line, sizeof(line), sys, "infiniband", name, file)
-                   ? (long) (1000 * strtod(line, NULL))
-                   : 0;
+    d->speed = read_line(line, sizeof(line), sys, "infiniband", name, file) ? rate_of(line) : 0;
     return 1;
 }
 

@@ -9,6 +9,7 @@
 #include "net/rails.h"
 
 #include <ftw.h>
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -211,6 +212,27 @@ static void as_many_as_fit(void **state)
     rails_are("eth0 eth1 eth2 eth3 eth4 eth5 eth6 eth7", names);
 }
 
+/* An application's setlocale() does not change what sysfs says. */
+static void rates_have_points_in_each_locale(void **state)
+{
+    char command[200];
+
+    (void) state;
+    snprintf(command, sizeof(command), "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null",
+             sys);
+    if (0 != system(command)) {
+        skip(); /* no sources of locales */
+    }
+    setenv("LOCPATH", sys, 1);
+    assert_non_null(setlocale(LC_ALL, "de_DE.UTF-8"));
+    port("mlx5_0", 1, "InfiniBand\n", "2.5 Gb/sec (1X SDR)\n");
+    port("mlx5_1", 1, "InfiniBand\n", "2 Gb/sec (4X SDR)\n");
+    rails_are("", "mlx5_0:1 mlx5_1:1");
+    assert_true(0.5 != strtod("0.5", NULL)); /* the locale is as it was */
+    setlocale(LC_ALL, "C");
+    unsetenv("LOCPATH");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -222,6 +244,7 @@ int main(void)
         TEST(cards_are_better_than_what_stands_on_them),
         TEST(rdma_is_better_than_ethernet),
         TEST(as_many_as_fit),
+        TEST(rates_have_points_in_each_locale),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
