@@ -241,8 +241,8 @@ static int read_lines(FILE *f, struct gr_tune_file *file)
 }
 
 /* Whether it was made on that kind of machine; else why it was not. */
-static int check_kind(const struct gr_machine_kind *here, const struct gr_machine_kind *made_on,
-                      char *why, size_t size)
+static bool is_of_kind(const struct gr_machine_kind *here, const struct gr_machine_kind *made_on,
+                       char *why, size_t size)
 {
     const struct {
         const char *name, *here, *made_on;
@@ -257,14 +257,14 @@ static int check_kind(const struct gr_machine_kind *here, const struct gr_machin
         if (0 != strcmp(parts[k].here, parts[k].made_on)) {
             snprintf(why, size, "it was made on another machine (%s: \"%s\", here \"%s\")",
                      parts[k].name, parts[k].made_on, parts[k].here);
-            return -1;
+            return false;
         }
     }
-    return 0;
+    return true;
 }
 
 /* Whether a file with constants of devices names the device; else why it must. */
-static int check_device(const struct gr_constants *c, char *why, size_t size)
+static bool names_device(const struct gr_constants *c, char *why, size_t size)
 {
     int at, row;
 
@@ -272,11 +272,11 @@ static int check_device(const struct gr_constants *c, char *why, size_t size)
         for (row = 0; row < GR_MACHINE_ROWS; row++) {
             if (gr_machine_knows(&c->at[at], row)) {
                 snprintf(why, size, "it has constants of a device but no entry \"device\"");
-                return -1;
+                return false;
             }
         }
     }
-    return 0;
+    return true;
 }
 
 int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
@@ -298,10 +298,11 @@ int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
     }
     if (0 != line) {
         snprintf(why, size, "line %d is not possible", line);
-        return -1;
+        return GR_ERR_NOT_SUPPORTED;
     }
-    return 0 == check_kind(kind, &file->kind, why, size) ? check_device(&file->constants, why, size)
-                                                         : -1;
+    return is_of_kind(kind, &file->kind, why, size) && names_device(&file->constants, why, size)
+               ? 0
+               : GR_ERR_NOT_SUPPORTED;
 }
 
 /* ---- writing ---- */

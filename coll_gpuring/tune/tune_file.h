@@ -51,7 +51,7 @@ struct gr_tune_file {
 };
 
 /*
- * Read a file. Returns 0; GR_ERR_SYS, errno says why; or -1 with one of the reasons below in why:
+ * Read a file. Returns 0; GR_ERR_SYS, errno says why; or GR_ERR_NOT_SUPPORTED with a reason in why:
  * it is no tuning file as above, or not made on `kind`. Of devices it knows nothing.
  */
 int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,

@@ -402,14 +402,16 @@ static void files_of_other_machines_are_refused(void **state)
         assert_true('\0' != parts[k].text[0]);
         was = parts[k].text[strlen(parts[k].text) - 1];
         parts[k].text[strlen(parts[k].text) - 1] = '?';
-        assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)), -1);
+        assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)),
+                         GR_ERR_NOT_SUPPORTED);
         parts[k].text[strlen(parts[k].text) - 1] = was;
         assert_non_null(strstr(why, parts[k].name));
     }
     assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)), 0);
     /* one that does not say it is of no machine */
     write_text("gpuring_tune = 1\ncache.exchange = 0.2\n");
-    assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)), -1);
+    assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)),
+                     GR_ERR_NOT_SUPPORTED);
 }
 
 static void constants_of_devices_need_their_device(void **state)
@@ -420,7 +422,8 @@ static void constants_of_devices_need_their_device(void **state)
     (void) state;
     file.constants.device[0] = '\0';
     write_whole(&file);
-    assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)), -1);
+    assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)),
+                     GR_ERR_NOT_SUPPORTED);
     assert_string_equal(why, "it has constants of a device but no entry \"device\"");
 }
 
@@ -457,7 +460,8 @@ static void bad_files_are_refused_with_their_line(void **state)
     (void) state;
     for (k = 0; k < COUNT_OF(rows); k++) {
         write_text(rows[k].text);
-        assert_int_equal(gr_tune_file_read(path, &here, &file, why, sizeof(why)), -1);
+        assert_int_equal(gr_tune_file_read(path, &here, &file, why, sizeof(why)),
+                         GR_ERR_NOT_SUPPORTED);
         if (NULL == strstr(why, NULL == rows[k].why ? "another machine" : rows[k].why)) {
             fail_msg("%s: %s", rows[k].text, why);
         }
@@ -465,7 +469,7 @@ static void bad_files_are_refused_with_their_line(void **state)
     memset(line, 'a', sizeof(line) - 1);
     line[sizeof(line) - 1] = '\0';
     write_text(line);
-    assert_int_equal(gr_tune_file_read(path, &here, &file, why, sizeof(why)), -1);
+    assert_int_equal(gr_tune_file_read(path, &here, &file, why, sizeof(why)), GR_ERR_NOT_SUPPORTED);
     assert_non_null(strstr(why, "line 1 "));
 }
 
