@@ -14,16 +14,14 @@
 enum { TAG_REQUEST, TAG_TRAIN };
 _Static_assert(TAG_TRAIN < GR_NETWORK_EXCHANGE_TAGS, "a tag for each kind of message");
 
-static int post_send(struct gr_network_exchange *x, const struct gr_network_request *what)
+static int post_send(struct gr_network_exchange *x, const void *what, size_t bytes)
 {
-    return gr_runtime_send(x->comm, what, sizeof(*what), x->peer, x->tag - TAG_REQUEST,
-                           &x->messages[1]);
+    return gr_runtime_send(x->comm, what, bytes, x->peer, x->tag - TAG_REQUEST, &x->messages[1]);
 }
 
-static int post_receive(struct gr_network_exchange *x, struct gr_network_request *what)
+static int post_receive(struct gr_network_exchange *x, void *what, size_t bytes)
 {
-    return gr_runtime_receive(x->comm, what, sizeof(*what), x->peer, x->tag - TAG_REQUEST,
-                              &x->messages[0]);
+    return gr_runtime_receive(x->comm, what, bytes, x->peer, x->tag - TAG_REQUEST, &x->messages[0]);
 }
 
 /* ---- trains ---- */
@@ -70,6 +68,16 @@ static void begin_train(struct gr_network_exchange *x)
 
 /* ---- rank 0 ---- */
 
+/* The end is answered: what the connections with the partner say, unless nothing was measured. */
+static void conclude(struct gr_network_exchange *x)
+{
+    struct gr_network *result = &x->questions.result;
+
+    if (x->comm->oversubscribed && gr_network_good(result)) {
+        result->wire = (float) (1e6 * gr_tcp_round_trip(&x->connections) / 2);
+    }
+}
+
 /* Send the request that is to be sent next, and await its reply, if it has one. */
 static int ask(struct gr_network_exchange *x)
 {
@@ -78,9 +86,11 @@ static int ask(struct gr_network_exchange *x)
     begin_train(x);
     x->request = x->questions.request;
     if (GR_NETWORK_END != x->request.count) {
-        rc = post_receive(x, &x->reply);
+        rc = post_receive(x, &x->reply, sizeof(x->reply));
+    } else if (x->comm->oversubscribed) {
+        rc = post_receive(x, &x->connections, sizeof(x->connections));
     }
-    return 0 == rc ? post_send(x, &x->request) : rc;
+    return 0 == rc ? post_send(x, &x->request, sizeof(x->request)) : rc;
 }
 
 static int poll_asking(struct gr_network_exchange *x, uint64_t *moved)
@@ -95,6 +105,7 @@ static int poll_asking(struct gr_network_exchange *x, uint64_t *moved)
         }
         ++*moved;
         if (GR_NETWORK_END == x->request.count) {
+            conclude(x);
             return GR_DONE;
         }
         mca_coll_gpuring_network_ask_next(&x->questions, gr_runtime_now());
@@ -107,6 +118,24 @@ static int poll_asking(struct gr_network_exchange *x, uint64_t *moved)
 
 /* ---- its partner ---- */
 
+static int send_connections(struct gr_network_exchange *x)
+{
+    x->listed = true;
+    gr_tcp_list(&x->connections);
+    return post_send(x, &x->connections, sizeof(x->connections));
+}
+
+/* Reply to a request, and await the next. */
+static int reply(struct gr_network_exchange *x)
+{
+    int rc;
+
+    begin_train(x);
+    x->reply = x->request;
+    rc = post_send(x, &x->reply, sizeof(x->reply));
+    return 0 == rc ? post_receive(x, &x->request, sizeof(x->request)) : rc;
+}
+
 static int poll_replying(struct gr_network_exchange *x, uint64_t *moved)
 {
     int rc;
@@ -118,13 +147,13 @@ static int poll_replying(struct gr_network_exchange *x, uint64_t *moved)
             return 0 == rc ? GR_AGAIN : rc;
         }
         ++*moved;
-        if (GR_NETWORK_END == x->request.count) {
+        if (GR_NETWORK_END != x->request.count) {
+            rc = reply(x);
+        } else if (x->comm->oversubscribed && !x->listed) {
+            rc = send_connections(x);
+        } else {
             return GR_DONE;
         }
-        begin_train(x);
-        x->reply = x->request;
-        rc = post_send(x, &x->reply);
-        rc = 0 == rc ? post_receive(x, &x->request) : rc;
         if (0 != rc) {
             return rc;
         }
@@ -144,7 +173,7 @@ int mca_coll_gpuring_network_exchange_begin(struct gr_network_exchange *x,
         return GR_ERR_NOMEM;
     }
     if (0 != comm->rank) {
-        return post_receive(x, &x->request);
+        return post_receive(x, &x->request, sizeof(x->request));
     }
     mca_coll_gpuring_network_ask_first(&x->questions, comm->oversubscribed, gr_runtime_now());
     return ask(x);

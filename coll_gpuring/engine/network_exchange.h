@@ -6,15 +6,19 @@
  *      request of rank 0                     the partner replies
  *      ping                                  at once
  *      train (count, bytes), and messages    when it has received all the messages
- *      end                                   nothing: the exchange is over
+ *      end                                   where ranks share cores: its TCP connections
  *
- * A request goes out when the reply to the one before is there.
+ * A request goes out when the reply to the one before is there. Where ranks share cores rank 0 then
+ * asks the kernel for the round trip of the connections that it has with its partner.
  */
 #ifndef GR_ENGINE_NETWORK_EXCHANGE_H
 #define GR_ENGINE_NETWORK_EXCHANGE_H
 
 #include "engine/network_questions.h"
 
+#include "net/tcp_round_trip.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gr_comm;
@@ -40,6 +44,8 @@ struct gr_network_exchange {
     struct gr_network_request request, reply; /* in flight */
     struct gr_message *messages[2];           /* received, sent: a request and a reply */
     struct gr_network_train train;            /* that follows the request */
+    bool listed;                              /* the partner has sent its connections */
+    struct gr_tcp_connections connections;    /* the partner's; in flight after the end */
 };
 
 /* Begin, on rank 0 or its partner. *x is zeroed before. 0, GR_ERR_NOMEM or GR_ERR_FAILED. */

@@ -35,7 +35,8 @@ static const float rates[] = {10, 100, 200, 1000, 10000, 25000, 40000, 100000, 2
 int gr_network_good(const struct gr_network *n)
 {
     return n->latency >= FASTEST_US && n->latency <= SLOWEST_US && n->message >= 0 &&
-           n->message <= SLOWEST_US && n->mbit >= SLOWEST_MBIT && n->mbit <= FASTEST_MBIT;
+           n->message <= SLOWEST_US && n->mbit >= SLOWEST_MBIT && n->mbit <= FASTEST_MBIT &&
+           n->wire >= 0 && n->wire <= SLOWEST_US;
 }
 
 static double class_of_time(double us, double least, double most)
@@ -61,6 +62,7 @@ static float class_of_rate(double mbit)
 struct gr_network gr_network_class(const struct gr_network *n, struct gr_network_use use)
 {
     struct gr_network class = gr_network_built_in;
+    float wire;
 
     if (!gr_network_good(n)) {
         return class;
@@ -69,20 +71,37 @@ struct gr_network gr_network_class(const struct gr_network *n, struct gr_network
     if (!use.shares_cores) {
         class.latency = (float) class_of_time(n->latency, LEAST_LATENCY, MOST_LATENCY);
         class.message = (float) class_of_time(n->message, LEAST_MESSAGE, MOST_MESSAGE);
+    } else {
+        wire = (float) class_of_time(n->wire, LEAST_LATENCY, MOST_LATENCY);
+        class.latency = wire > class.latency ? wire : class.latency;
     }
     return class;
+}
+
+/* The times that were measured, and their classes. */
+static void times_text(const struct gr_network *n, const struct gr_network *class,
+                       bool shares_cores, char *buf, size_t size)
+{
+    if (!shares_cores) {
+        snprintf(buf, size, "latency %.1f us (class %g), %.2f us a message (class %g)", n->latency,
+                 class->latency, n->message, class->message);
+    } else if (n->wire > 0) {
+        snprintf(buf, size, "latency %.1f us by the round trip of TCP (used: %g)", n->wire,
+                 class->latency);
+    } else {
+        snprintf(buf, size, "no latency, since ranks share cores (used: %g us)", class->latency);
+    }
 }
 
 const char *gr_network_text(const struct gr_network *n, struct gr_network_use use, char *buf,
                             size_t size)
 {
     struct gr_network class = gr_network_class(n, use);
+    char times[120];
 
     if (gr_network_good(n)) {
-        snprintf(buf, size,
-                 "measured: latency %.1f us (class %g), %.2f us a message (class %g), %.0f Mbit/s "
-                 "(class %.0f%s)",
-                 n->latency, class.latency, n->message, class.message, n->mbit, class.mbit,
+        times_text(n, &class, use.shares_cores, times, sizeof(times));
+        snprintf(buf, size, "measured: %s, %.0f Mbit/s (class %.0f%s)", times, n->mbit, class.mbit,
                  use.rails > 1 ? ", all rails" : "");
     } else {
         snprintf(buf, size, "built in: latency %g us, %g us a message, %.0f Mbit/s", class.latency,

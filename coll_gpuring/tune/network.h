@@ -21,6 +21,11 @@ struct gr_network {
     float latency; /* of a short message one way, in microseconds */
     float message; /* microseconds of its sender for one more short message */
     float mbit;    /* Mbit/s in one direction */
+    /*
+     * Where ranks share cores: half of the shortest round trip of the kernels on a TCP connection,
+     * in microseconds. It holds no wait for a core. 0: there is no such connection.
+     */
+    float wire;
 };
 
 extern const struct gr_network gr_network_built_in;
@@ -36,7 +41,8 @@ struct gr_network_use {
 
 /*
  * The classes that it is in, as values of the model. Built-in values where nothing good was
- * measured, and of times where ranks share cores: those are times until a rank gets a core.
+ * measured. Where ranks share cores, measured times of messages are times until a rank gets a core:
+ * then the message is the built-in one, and so is the latency, unless the wire alone takes longer.
  */
 struct gr_network gr_network_class(const struct gr_network *n, struct gr_network_use use);
 

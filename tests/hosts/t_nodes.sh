@@ -69,6 +69,21 @@ tap_check "2x1: parameters that say all: nothing is measured" says_parameters
 nodes 2x1 2 --mca coll_gpuring_verbose 1 --mca coll_gpuring_measure 0 -- hello_coll
 tap_check "2x1: nor where that is not wanted" gives_up
 
+# Ranks share cores, so messages wait for one; kernels acknowledge those of TCP meanwhile.
+latency_is() { # US ALGORITHM: of an allreduce of 400 bytes
+    good_through_gpuring && seen "between nodes: measured: latency [0-9.]+ us by the round trip of TCP \\(used: $1\\)" &&
+        seen "allreduce on MPI_COMM_WORLD, .* 400 bytes on 4 nodes of 1: $2,"
+}
+nodes 4x1 4 --mca coll_gpuring_verbose 2 -- hello_coll
+tap_check "4x1: ranks share cores: the latency is that of TCP, if not less than built in" latency_is 20 two-level
+export HOSTS_RELAY=${BENCH%/*}/gpuring_relay
+if [ -c /dev/net/tun ]; then
+    nodes '4x1 --delay=5' 4 --mca coll_gpuring_verbose 2 -- hello_coll
+    tap_check "    packets are 5 ms late: so is it, and the choice follows" latency_is 5120 oneshot
+else
+    tap_skip "    packets are 5 ms late: so is it, and the choice follows" "there is no /dev/net/tun"
+fi
+
 only_in_all
 # links of every algorithm, with messages of several slots
 for case in 3+1:tree 3+1:flat 3+1:doubling 3+1:pat 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do

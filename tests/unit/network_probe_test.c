@@ -26,6 +26,7 @@
 
 #include "base/errors.h"
 #include "base/status.h"
+#include "net/tcp_round_trip.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -68,6 +69,7 @@ static struct {
     double end;     /* of the last one */
     long sends;
     long fails; /* the send that fails; 0: none */
+    bool tcp;   /* messages between nodes go over TCP connections, of which kernels know */
     int n;
     int node[MOST_RANKS];
     double used[MOST_RANKS]; /* [node]: until when its link is used up, but for the burst */
@@ -180,6 +182,20 @@ int gr_runtime_test(struct gr_message **message)
     free(m);
     *message = NULL;
     return 1;
+}
+
+/* The one connection that there is in such a network. */
+#define CONNECTION 77
+
+void gr_tcp_list(struct gr_tcp_connections *list)
+{
+    *list = (struct gr_tcp_connections) {.n = 1, .number = {CONNECTION}};
+}
+
+double gr_tcp_round_trip(const struct gr_tcp_connections *other)
+{
+    assert_true(1 == other->n && CONNECTION == other->number[0]);
+    return sim.tcp ? 2 * sim.latency : 0;
 }
 
 /* ---- worlds ---- */
@@ -326,11 +342,18 @@ static struct gr_network class_of(struct gr_network n)
     return gr_network_class(&n, (struct gr_network_use) {.rails = 1});
 }
 
+/* The same where ranks share cores. */
+static struct gr_network shared_class_of(struct gr_network n)
+{
+    return gr_network_class(&n, (struct gr_network_use) {.rails = 1, .shares_cores = true});
+}
+
 /* ---- classes ---- */
 
 static struct gr_network network_of(double latency, double message, double mbit)
 {
-    return (struct gr_network) {(float) latency, (float) message, (float) mbit};
+    return (struct gr_network) {
+        .latency = (float) latency, .message = (float) message, .mbit = (float) mbit};
 }
 
 static void a_nominal_rate_has_a_class_of_its_own(void **state)
@@ -338,6 +361,7 @@ static void a_nominal_rate_has_a_class_of_its_own(void **state)
     static const double nominal[] = {10,    100,   200,    1000,   10000,
                                      25000, 40000, 100000, 200000, 400000};
     static const double reached[] = {0.8, 0.9, 0.95, 0.99, 1, 1.02, 1.2};
+    struct gr_network n;
     size_t k, j;
 
     (void) state;
@@ -346,9 +370,8 @@ static void a_nominal_rate_has_a_class_of_its_own(void **state)
             assert_float_equal(class_of(network_of(20, 1, reached[j] * nominal[k])).mbit,
                                nominal[k], 0);
         }
-        assert_float_equal(gr_network_class(&(struct gr_network) {20, 1, (float) nominal[k]},
-                                            (struct gr_network_use) {.rails = 2})
-                               .mbit,
+        n = network_of(20, 1, nominal[k]);
+        assert_float_equal(gr_network_class(&n, (struct gr_network_use) {.rails = 2}).mbit,
                            2 * nominal[k], 0);
     }
     assert_float_equal(class_of(network_of(20, 1, 1)).mbit, 10, 0);
@@ -372,16 +395,35 @@ static void classes_of_times_are_coarse(void **state)
 }
 
 /* A rank that waits for a core makes a message late, by more than the network does. */
-static void where_ranks_share_cores_only_the_rate_counts(void **state)
+static void where_ranks_share_cores_times_of_messages_do_not_count(void **state)
 {
-    struct gr_network_use shared = {.rails = 1, .shares_cores = true};
     struct gr_network late = network_of(5100, 300, 190), class;
 
     (void) state;
-    class = gr_network_class(&late, shared);
+    class = shared_class_of(late);
     assert_float_equal(class.latency, gr_network_built_in.latency, 0);
     assert_float_equal(class.message, gr_network_built_in.message, 0);
     assert_float_equal(class.mbit, 200, 0);
+}
+
+/* The round trip of kernels holds no such wait, nor what a turn of a rank takes. */
+static void where_ranks_share_cores_the_wire_counts_if_it_is_long(void **state)
+{
+    static const struct {
+        double wire, class;
+    } rows[] = {{3, 20}, {17, 20}, {39, 20}, {41, 80}, {5040, 5120}};
+    struct gr_network n = network_of(7000, 300, 190);
+    size_t k;
+
+    (void) state;
+    for (k = 0; k < COUNT_OF(rows); k++) {
+        n.wire = (float) rows[k].wire;
+        assert_float_equal(shared_class_of(n).latency, rows[k].class, 0);
+        assert_float_equal(shared_class_of(n).message, gr_network_built_in.message, 0);
+        assert_float_equal(shared_class_of(n).mbit, 200, 0);
+        /* ranks with cores of their own go by their messages */
+        assert_float_equal(class_of(n).latency, 5120, 0);
+    }
 }
 
 /* The built-in values are in the classes that they are the values of. */
@@ -554,6 +596,31 @@ static void ranks_that_share_cores_measure_the_rate(void **state)
     }
 }
 
+/* Kernels answer meanwhile. Where messages do not go over TCP, the latency stays built in. */
+static void ranks_that_share_cores_measure_the_wire(void **state)
+{
+    static const double us[] = {15, 70, 5000}, classes[] = {20, 80, 5120};
+    struct gr_network class;
+    size_t k;
+    int r, tcp;
+
+    (void) state;
+    for (k = 0; k < 2 * COUNT_OF(us); k++) {
+        tcp = k % 2 > 0;
+        use_network(200, us[k / 2], 2, 65536);
+        use_ranks(layouts[k]);
+        sim.tcp = tcp;
+        for (r = 0; r < sim.n; r++) {
+            sim.rank[r].comm.oversubscribed = true;
+            sim.rank[r].turn = 3e-3;
+        }
+        (void) run();
+        class = shared_class_of(end_all());
+        assert_float_equal(class.latency, tcp ? classes[k / 2] : 20, 0);
+        assert_float_equal(class.mbit, 200, 0);
+    }
+}
+
 /* Nobody asks on, all choose by built-in constants, and the process does not take them for good. */
 static void a_reply_that_is_too_late_ends_it(void **state)
 {
@@ -656,6 +723,15 @@ static void says_where_constants_come_from(void **state)
     mca_coll_gpuring_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
     assert_string_equal(text, "by parameters: 200 Mbit/s; else built in: latency 20 us, 5 us a "
                               "message, 10000 Mbit/s");
+    comm.params.value[GR_PARAM_NODES_MBIT] = 0;
+    comm.oversubscribed = true;
+    mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
+    assert_string_equal(text, "measured: no latency, since ranks share cores (used: 20 us), 950 "
+                              "Mbit/s (class 1000)");
+    measured.wire = 5021;
+    mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
+    assert_string_equal(text, "measured: latency 5021.0 us by the round trip of TCP (used: 5120), "
+                              "950 Mbit/s (class 1000)");
 }
 
 int main(void)
@@ -663,7 +739,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_nominal_rate_has_a_class_of_its_own),
         cmocka_unit_test(classes_of_times_are_coarse),
-        cmocka_unit_test(where_ranks_share_cores_only_the_rate_counts),
+        cmocka_unit_test(where_ranks_share_cores_times_of_messages_do_not_count),
+        cmocka_unit_test(where_ranks_share_cores_the_wire_counts_if_it_is_long),
         cmocka_unit_test(what_no_network_has_is_built_in),
         cmocka_unit_test(measures_each_class_in_time),
         cmocka_unit_test(measures_what_a_message_costs),
@@ -672,6 +749,7 @@ int main(void)
         cmocka_unit_test(the_lowest_rank_that_knows_counts),
         cmocka_unit_test(a_late_reply_does_not_count),
         cmocka_unit_test(ranks_that_share_cores_measure_the_rate),
+        cmocka_unit_test(ranks_that_share_cores_measure_the_wire),
         cmocka_unit_test(a_reply_that_is_too_late_ends_it),
         cmocka_unit_test(who_comes_late_changes_nothing),
         cmocka_unit_test(a_message_that_fails_ends_the_call),
