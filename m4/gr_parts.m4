@@ -142,3 +142,13 @@ PKG_CHECK_MODULES([CMOCKA], [cmocka], [gr_cmocka=yes; gr_cmocka_summary="with cm
     [gr_cmocka=no; gr_cmocka_summary="off: cmocka not found"])
 AM_CONDITIONAL([HAVE_CMOCKA], [test "x$gr_cmocka" = xyes])
 ])
+
+dnl GR_MAN: man pages, which are made from what the built programs print.
+AC_DEFUN([GR_MAN], [
+AC_ARG_ENABLE([man], [AS_HELP_STRING([--disable-man], [make no man pages])])
+AS_CASE([$enable_man,$cross_compiling],
+    [no,*], [gr_man=no; gr_man_summary="off"],
+    [*,yes], [gr_man=no; gr_man_summary="none: cross compiled programs do not run here"],
+    [gr_man=yes; gr_man_summary="of programs and of the component"])
+AM_CONDITIONAL([HAVE_MAN], [test "x$gr_man" = xyes])
+])

@@ -75,7 +75,7 @@ configure_tree() {
         echo "configuring in $builddir ${wanted}"
         (cd "$builddir" && run_logged configure "$top/configure" "${args[@]}") || status=$?
         [ $status = 0 ] || exit $status
-        sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 11
+        sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 12
         echo "$wanted" >"$builddir/.configured"
     fi
 }

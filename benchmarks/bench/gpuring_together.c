@@ -112,6 +112,7 @@ static int parse(struct session *s, int argc, char **argv)
 static void help(FILE *out)
 {
     fputs("usage: mpirun ... gpuring_together [COLLECTIVE...] [options]\n"
+          "Compare K small collectives started together with K one after the other.\n\n"
           "COLLECTIVE: allreduce (default) allgather reduce_scatter "
           "(MPI_Reduce_scatter_block) bcast reduce, or all\n"
           "  -k K,K,...   numbers of calls, each with buffers of its own (1,4,16,64)\n"

@@ -24,7 +24,7 @@ static const char options[] =
     "                barrier of messages precedes each, untimed\n"
     "  -x WARMUP     untimed calls before them (a tenth of ITERS)\n"
     "  --in-place    MPI_IN_PLACE; bcast is so anyway; barrier, neighbor_..., sendrecv have none\n"
-    "  --nonblocking MPI_I... and MPI_Waitall      --persistent  ..._init, then start and wait\n"
+    "  --nonblocking  MPI_I... and MPI_Waitall     --persistent  ..._init, then start and wait\n"
     "  -c            check every element, before and after the timed calls\n"
     "  -B GB/s       bandwidth of a rank inside its node (default: measured)\n"
     "  -I GB/s       bandwidth of a node to the others (default: measured)\n"
@@ -52,8 +52,10 @@ static void put_names(FILE *out, const char *const *names, int n)
 
 void help_print(FILE *out, const char *const *names, int n)
 {
-    fprintf(out, "gpuring_bench " GR_VERSION "\n"
-                 "usage: mpirun ... gpuring_bench COLLECTIVE... [options]\n");
+    fprintf(out,
+            "gpuring_bench " GR_VERSION "\n"
+            "usage: mpirun ... gpuring_bench COLLECTIVE... [options]\n"
+            "Measure MPI collectives, and how close they come to what the hardware allows.\n\n");
     put_names(out, names, n);
     fputs(options, out);
 }

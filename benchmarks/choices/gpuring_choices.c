@@ -31,6 +31,7 @@ struct options {
 
 static const char usage[] =
     "usage: gpuring_choices [COLLECTIVE...] [-n RANKS,...] [-p PROTOCOL] [-s SIZE]\n"
+    "Print what the cost model chooses between devices, from which size S on.\n"
     "\n"
     "  COLLECTIVE      allreduce allgather reduce_scatter bcast reduce alltoall (all of them)\n"
     "  -n RANKS,...    numbers of ranks, 2 or more each (2,4,8)\n"

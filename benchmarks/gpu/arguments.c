@@ -110,12 +110,13 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
 void arguments_help(void)
 {
     fputs("usage: gpuring_gpu [options] [COLLECTIVE...]\n"
+          "Measure kernels and links of devices without MPI, and NCCL beside them.\n\n"
           "COLLECTIVE: allreduce allgather reduce_scatter bcast reduce, or all (default)\n"
           "  -n RANKS        ranks (4), all on one device; with --processes rank i on device i "
           "modulo their number\n"
           "  -a ALGORITHM    ring chain tree flat oneshot twoshot, or all that the collective has "
           "(default)\n"
-          "  --protocol NAME simple (default), ll or ll128\n"
+          "  --protocol NAME  simple (default), ll or ll128\n"
           "  -b CHANNELS     blocks of each kernel (8)\n"
           "  -s SLOTS        of each link (8)      -S BYTES  of each slot (128k)\n"
           "  -m MIN:MAX      sizes in bytes (1M:64M)              --step FACTOR  from one to the "

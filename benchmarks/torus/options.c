@@ -20,7 +20,8 @@ static const char usage[] =
     "the schemes\n"
     "       torus_sim --sync-packets [options]     packets of a sync, by dimension and all to all\n"
     "       torus_sim --project [options]          an allreduce by ring, tree, bucket and Swing, "
-    "step by step\n\n"
+    "step by step\n"
+    "Simulate collectives on a torus, and when their steps begin.\n\n"
     "ALGORITHM: Alltoall by suh-shin or dimension-ordered (default: the first that suits the "
     "torus);\n"
     "           allreduce by ring, tree, bucket or swing; bcast by mst; barrier by dissemination\n"
@@ -48,7 +49,7 @@ static const char usage[] =
     "      --sync WAY        packets of a sync go around (a ring's whole length, default) or "
     "shortest\n"
     "      --seed N          of all random numbers (1)\n"
-    "      --overhead NS     --project: what each message costs besides (500)\n"
+    "      --overhead NS     what each message costs besides, with --project (500)\n"
     "  -o FORMAT             text (default) csv json      -f FILE  write there, not to stdout\n"
     "      --progress        say how far it is, also where stderr is no terminal\n"
     "  -h, --help            this text\n";

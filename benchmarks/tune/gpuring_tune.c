@@ -52,9 +52,9 @@ struct tune_options {
 static const char usage[] =
     "usage: gpuring_tune [-d host|cuda] [-o FILE] [-t SECONDS] [-q]\n"
     "       gpuring_tune -c FILE\n"
+    "Measure how fast processes of this node, or kernels on its devices, exchange data.\n"
     "\n"
-    "Measures how fast processes of this node exchange data, or kernels on its devices, and\n"
-    "writes a tuning file for coll_gpuring_tune_file. Let nothing else run.\n"
+    "The result is a tuning file for coll_gpuring_tune_file. Let nothing else run meanwhile.\n"
     "\n"
     "  -d WHAT         host: processors (default); cuda: two ranks on one device, and on two\n"
     "                  devices where there are such. What the file has of the others stays there\n"

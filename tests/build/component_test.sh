@@ -22,6 +22,8 @@ is "needs no executable stack" "$(readelf -lW "$so" | awk '/GNU_STACK/ { print $
 make -C "$builddir" install DESTDIR="$work/root" >"$work/install.log" 2>&1
 is "make install puts one component and its help text" \
     "$(find "$work/root" -name 'mca_coll_gpuring.so' -o -name 'help-coll-gpuring.txt' | wc -l)" 2
+is "make install puts the man pages" \
+    "$(find "$work/root" -path '*/man/man1/*.1' -o -path '*/man/man7/gpuring.7' | wc -l)" "$(in_make print-man-pages | wc -w)"
 is "make install puts the benchmarks" "$(find "$work/root" -name 'gpuring_bench' -o -name gpuring_sched | wc -l)" 2
 make -C "$builddir" uninstall DESTDIR="$work/root" >>"$work/install.log" 2>&1
 is "make uninstall leaves nothing" "$(find "$work/root" -type f | wc -l)" 0
