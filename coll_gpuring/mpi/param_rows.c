@@ -91,8 +91,8 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "1 (default): slots of links between devices of different nodes are in device memory, if UCX "
      "and the driver support it (GPUDirect RDMA); 0: they are in pinned host memory"},
     {"nodes_channels", TUNER, GR_KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
-     "coll_gpuring_channels and coll_gpuring_device_channels of communicators whose ranks are on "
-     "several nodes, 1..16 (default 4)"},
+     "Most channels of a call on communicators whose ranks are on several nodes, 1..16 (default "
+     "4), instead of coll_gpuring_channels and coll_gpuring_device_channels"},
     {"nodes_rails", TUNER, GR_KIND_INT, GR_PARAM_NODES_RAILS, 1, 0, GR_NET_RAILS, NULL,
      "Network devices (rails) of a node that its links use, with UCX, 1..8 (default 1: UCX "
      "chooses). All nodes need as many devices of one kind and speed, else fewer are used. 0: all "
@@ -124,7 +124,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Most channels of a call on devices, 1..32 (default 16). Each channel is a block of a kernel "
      "and has its own links"},
     {"device_slots", TUNER, GR_KIND_INT, GR_PARAM_DEVICE_SLOTS, 4, GR_MIN_SLOTS, GR_MAX_SLOTS, NULL,
-     "Slots per link between devices, 2..64 (default 4)"},
+     "Slots per link between devices, 2..64 (default 4): the most messages in flight"},
     {"device_slot_bytes", TUNER, GR_KIND_INT, GR_PARAM_DEVICE_SLOT_BYTES, 131072, 256, 1 << 26,
      NULL,
      "Bytes per slot between devices, a multiple of 256 from 256 to 67108864 (default 131072). A "
@@ -151,7 +151,8 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Seconds without progress after which a rank reports what it waits for, and after each "
      "further such time; 0: never (default 60)"},
     {"timeout_abort", USER, GR_KIND_INT, -1, 0, 0, 1, &gr_settings.timeout_abort,
-     "1: abort the job after the first such report; 0 (default): keep waiting"},
+     "1: abort the job when a rank has waited for coll_gpuring_timeout seconds; 0 (default): "
+     "keep waiting"},
     {"progress_thread", USER, GR_KIND_INT, -1, -1, -1, 1, &gr_settings.progress_thread,
      "1: a thread in each process progresses nonblocking and persistent collectives while the "
      "application computes; 0: only MPI calls progress them; -1 (default): a thread if they use "

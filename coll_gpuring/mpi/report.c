@@ -68,14 +68,16 @@ const char *mca_coll_gpuring_fallback_name(int reason)
     return handover_help[reason];
 }
 
-static int add_counter(const char *kind, const char *name, const char *help, counter_t *counter)
+/* Counter KIND_NAME. Its help text is help, then of. */
+static int add_counter(const char *kind, const char *name, const char *help, const char *of,
+                       counter_t *counter)
 {
     mca_base_component_t *component = mca_coll_gpuring_registered;
     char full[64], text[160];
     int rc;
 
     snprintf(full, sizeof(full), "%s_%s", kind, name);
-    snprintf(text, sizeof(text), "%s %s", help, name);
+    snprintf(text, sizeof(text), "%s %s", help, of);
     rc = mca_base_component_pvar_register(
         component, full, text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
@@ -89,28 +91,30 @@ int mca_coll_gpuring_stats_register(void)
     int k, rc = OMPI_SUCCESS;
 
     for (k = 0; k < GR_NSUPPORTED && OMPI_SUCCESS == rc; k++) {
-        rc = add_counter("calls", gr_calls[k].name, "Calls done by gpuring:", &calls[k]);
+        const char *name = gr_calls[k].name;
+
+        rc = add_counter("calls", name, "Calls done by gpuring:", name, &calls[k]);
         if (OMPI_SUCCESS == rc) {
-            rc = add_counter("bytes", gr_calls[k].name,
-                             "Bytes (S) of the calls done by gpuring:", &bytes[k]);
+            rc = add_counter("bytes", name, "Bytes of the calls done by gpuring:", name, &bytes[k]);
         }
         if (OMPI_SUCCESS == rc) {
-            rc = add_counter("device_calls", gr_calls[k].name,
-                             "Calls done by gpuring on devices:", &on_device[k]);
+            rc = add_counter("device_calls", name, "Calls done by gpuring's kernels:", name,
+                             &on_device[k]);
         }
         if (OMPI_SUCCESS == rc) {
-            rc = add_counter("zero_copy_calls", gr_calls[k].name,
+            rc = add_counter("zero_copy_calls", name,
                              "Calls on devices in which this process had other ranks' receive "
                              "buffers mapped, or between nodes in which UCX sent from its buffers:",
-                             &zero_copy[k]);
+                             name, &zero_copy[k]);
         }
     }
     for (k = 0; k < GR_NWAYS && OMPI_SUCCESS == rc; k++) {
-        rc = add_counter("algorithm", gr_way_name(k), "Calls done with the algorithm", &by_way[k]);
+        rc = add_counter("algorithm", gr_way_name(k), "Calls done with the algorithm",
+                         gr_way_name(k), &by_way[k]);
     }
     for (k = 0; k < GR_NFALLBACKS && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("handover", handover_names[k],
-                         "Calls that fell back to the saved collective, reason:", &handovers[k]);
+                         "Calls left to other components:", handover_help[k], &handovers[k]);
     }
     return rc;
 }

@@ -52,10 +52,14 @@ const struct gr_machine_row gr_machine_rows[GR_MACHINE_ROWS] = {
      "a kernel waits for a message of another one and passes it on, protocol simple"},
     {"device_rate", ONE(device_bytes[GR_PROTOCOL_SIMPLE]), RATE, 1,
      "bytes from one kernel to another through all channels, protocol simple"},
-    {"device_ll_step", ONE(device_step[GR_PROTOCOL_LL]), US, 1, "a message, protocol ll"},
-    {"device_ll_rate", ONE(device_bytes[GR_PROTOCOL_LL]), RATE, 1, "bytes, protocol ll"},
-    {"device_ll128_step", ONE(device_step[GR_PROTOCOL_LL128]), US, 1, "a message, protocol ll128"},
-    {"device_ll128_rate", ONE(device_bytes[GR_PROTOCOL_LL128]), RATE, 1, "bytes, protocol ll128"},
+    {"device_ll_step", ONE(device_step[GR_PROTOCOL_LL]), US, 1,
+     "a message from kernel to kernel, protocol ll"},
+    {"device_ll_rate", ONE(device_bytes[GR_PROTOCOL_LL]), RATE, 1,
+     "bytes from one kernel to another, protocol ll"},
+    {"device_ll128_step", ONE(device_step[GR_PROTOCOL_LL128]), US, 1,
+     "a message from kernel to kernel, protocol ll128"},
+    {"device_ll128_rate", ONE(device_bytes[GR_PROTOCOL_LL128]), RATE, 1,
+     "bytes from one kernel to another, protocol ll128"},
 };
 
 const char *gr_machine_unit(int row)

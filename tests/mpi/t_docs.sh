@@ -34,6 +34,13 @@ done >"$wrong"
 [ ! -s "$wrong" ]
 tap_result $? "and no row is of something else" "$wrong"
 
+# texts_lack: of lines "NAME TEXT", those whose text is no sentence that says the default
+texts_lack() { awk '{ text = substr($0, length($1) + 2) } length(text) < 60 || text !~ /default/ { print $1 ": " text }'; }
+params help | texts_lack >"$wrong"
+[ ! -s "$wrong" ] && [ "$(params help | wc -l)" -eq "$(params value | wc -l)" ] &&
+    [ "$(printf 'a Depth (default 4)\nb %080d\n' 0 | texts_lack | wc -l)" -eq 2 ]
+tap_result $? "each says in ompi_info what it does, and its default" "$wrong"
+
 : >"$wrong"
 params help | sed -n 's/^\(algorithm[a-z_]*\) Algorithm of [^:]*: \([^,]*\), or auto.*/\1 auto \2/p' |
     while read -r name list; do
