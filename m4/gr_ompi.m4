@@ -25,7 +25,7 @@ AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
 AC_DEFUN([GR_OMPI], [
 GR_OMPI_FIND
 AC_ARG_WITH([ompi-src],
-    [AS_HELP_STRING([--with-ompi-src=DIR], [source tree of the same Open MPI, for internal headers that it does not install])])
+    [AS_HELP_STRING([--with-ompi-src=DIR], [source tree of the same Open MPI, for internal headers that it does not install; configured as it was, if it installs none])])
 AC_ARG_WITH([component-dir],
     [AS_HELP_STRING([--with-component-dir=DIR], [where to install the component (default: where Open MPI looks)])])
 AC_ARG_WITH([help-dir],
@@ -36,12 +36,19 @@ gr_helpdir=${with_help_dir:-$gr_ompi_pkgdatadir}
 dnl Internal headers warn under flags that are ours to keep, hence -isystem.
 OMPI_CPPFLAGS="-isystem $gr_ompi_incdir -isystem $gr_ompi_incdir/openmpi"
 AS_IF([test -n "$with_ompi_src" && test "x$with_ompi_src" != xyes],
-    [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src"])
+    [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src"
+     dnl a configured tree has what an Open MPI that was installed without --with-devel-headers lacks
+     for gr_dir in ompi opal orte; do
+        AS_IF([test -d "$with_ompi_src/$gr_dir/include"],
+            [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src/$gr_dir/include"])
+     done
+     AS_IF([test -e "$with_ompi_src/3rd-party/openpmix/include/pmix_version.h"],
+        [OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $with_ompi_src/3rd-party/openpmix/include"])])
 gr_save_CPPFLAGS=$CPPFLAGS
 dnl headers that no Open MPI installs come last: those of --with-ompi-src go first
 CPPFLAGS="$OMPI_CPPFLAGS $CPPFLAGS -idirafter $srcdir/coll_gpuring/compat/shim"
 AC_CHECK_HEADER([ompi_config.h], [],
-    [AC_MSG_ERROR([Open MPI $gr_ompi_version in $gr_ompi_prefix has no internal headers: it was installed without --with-devel-headers])])
+    [AC_MSG_ERROR([Open MPI $gr_ompi_version in $gr_ompi_prefix has no internal headers: it was installed without --with-devel-headers. Configure a source tree of it as it was, and give that with --with-ompi-src=DIR])])
 AC_MSG_CHECKING([that Open MPI's internal headers are complete])
 GR_OMPI_COMPLETE
 dnl Open MPI 5 may have been built with an installed PMIx, whose headers are elsewhere (Debian 13); tools/mpirun.in says

@@ -38,11 +38,30 @@ AS_IF([test -n "$NVCC"],
      AC_CHECK_HEADER([cuda.h], [gr_cuda=yes; gr_cuda_summary="toolkit $gr_cuda_version, $NVCC"],
          [gr_cuda_summary="$NVCC, but no cuda.h"])
      CPPFLAGS=$gr_save_CPPFLAGS])
+AS_IF([test "x$gr_cuda" = xyes], [GR_NVCC_WORKS])
 AS_IF([test "x$gr_cuda" = xyes], [GR_CUDA_ARCHITECTURES])
+NVCC=$NVCC`echo "$gr_cv_nvcc_works" | sed 's/^@<:@a-z@:>@*//'`
 GR_CUDA_TOOLKIT=`echo "$gr_cuda_version" | awk -F. '{ print @S|@1 * 1000 + @S|@2 * 10 }'`
 AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([GR_CUDA_TOOLKIT])
 AM_CONDITIONAL([HAVE_CUDA], [test "x$gr_cuda" = xyes])
+])
+
+dnl GR_NVCC_WORKS: whether nvcc compiles with g++, with an older g++ if that one is too new for it, or with the flag for
+dnl versions that it does not know.
+AC_DEFUN([GR_NVCC_WORKS], [
+AC_CACHE_CHECK([how $NVCC compiles], [gr_cv_nvcc_works],
+    [echo '__global__ void gr_kernel(int *a) { *a = 1; }' >conftest.cu
+     gr_cv_nvcc_works=no
+     for gr_flag in "" " -ccbin g++-15" " -ccbin g++-14" " -ccbin g++-13" " -ccbin g++-12" " -allow-unsupported-compiler"; do
+        AS_IF([test "$gr_cv_nvcc_works" = no && "$NVCC"$gr_flag -std=c++17 -fatbin -o conftest.fatbin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1],
+            [gr_cv_nvcc_works=yes$gr_flag])
+     done
+     rm -f conftest*])
+AS_CASE([$gr_cv_nvcc_works],
+    [no], [AS_IF([test -n "$with_cuda"], [AC_MSG_ERROR([$NVCC compiles no kernel with this g++ (config.log says why)])])
+        gr_cuda=no
+        gr_cuda_summary="off: $NVCC does not work with this g++"])
 ])
 
 dnl GR_CUDA_ARCHITECTURES: options of nvcc for --with-cuda-arch, in GR_GENCODE. A build that has kernels for another list

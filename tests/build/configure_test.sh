@@ -69,6 +69,24 @@ ok "another MPI's mpicc is refused" grep -q "mpicc is not Open MPI's" "$work/err
 PKG_CONFIG_LIBDIR=$pc configured none --without-cuda --without-ucx --with-ompi="$work/nowhere"
 ok "where there is none, configure says what it looked for" grep -q 'neither ompi_info, pkg-config (ompi-c) nor mpicc' "$work/err"
 
+# ---- an nvcc that is too old for this g++ ----
+
+# shellcheck disable=SC2016 # expanded by the program itself
+printf '#!/bin/sh\ncase $1 in --version) echo "release 13.0, V13.0.1" ;; --list-gpu-arch) echo compute_90 ;; *) exit 1 ;; esac\n' >"$work/bin/nvcc"
+chmod +x "$work/bin/nvcc"
+if [ -e /usr/local/cuda/include/cuda.h ]; then
+    configured nvcc --without-ucx NVCC="$work/bin/nvcc" CPPFLAGS=-I/usr/local/cuda/include
+    ok "without a g++ for nvcc CUDA is off" grep -q 'off: .*nvcc does not work with this g++' "$work/out"
+    mkdir "$work/toolkit"
+    ln -s "$work/bin" "$work/toolkit/bin"
+    ln -s /usr/local/cuda/include "$work/toolkit/include"
+    configured nvcc_given --without-ucx --with-cuda="$work/toolkit"
+    ok "where --with-cuda asks for it, that is an error" grep -q 'compiles no kernel with this g++' "$work/err"
+else
+    tap_skip "without a g++ for nvcc CUDA is off" "no cuda.h"
+    tap_skip "where --with-cuda asks for it, that is an error" "no cuda.h"
+fi
+
 # ---- cross compiling: for this machine, but configure does not know that ----
 
 rm -f "$work/ompi_info_ran"

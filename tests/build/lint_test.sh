@@ -16,7 +16,7 @@ cd "$srcdir" || exit 99
 files() {
     local names=() name
     for name in "$@"; do names+=(-o -name "$name"); done
-    find coll_gpuring benchmarks tests tools check demo \( -path '*/compat/shim' -o -path tests/fuzz/corpus \) -prune -o \
+    find coll_gpuring benchmarks packaging tests tools check demo \( -path '*/compat/shim' -o -path tests/fuzz/corpus \) -prune -o \
         -type f \( "${names[@]:1}" \) -print | sort
 }
 scripts() { grep -lE '^#!.*(bash|sh)$' .ci/run $(files '*.sh' '*.in' check demo); }
