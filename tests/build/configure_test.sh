@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # configure: how it finds Open MPI (ompi_info, pkg-config, mpicc, the files alone), cross compiling, and the parts that can
-# be left out, with a job of the component that each builds. Environment: srcdir, builddir, OMPI_INFO, GR_DIR (from make).
+# be left out, with a job of the component that each builds. Environment: srcdir, builddir, OMPI_INFO, MPIRUN (from make).
 set -u
 . "$(dirname "$0")/../lib.sh"
 make_work
 unset MAKEFLAGS MFLAGS MAKELEVEL MPICC MPIRUN
 mpicc=$(sed -n 's/^S\["MPICC"\]="\(.*\)"$/\1/p' "$builddir/config.status")
 libdir=$("$OMPI_INFO" --path libdir --parsable | sed 's/^path:libdir://')
+run=$MPIRUN
 export MPIRUN=$PWD/none # not looked for
 given= # --with-ompi and the like of this build
 eval "set -- $("$builddir/config.status" --config)"
@@ -95,4 +96,26 @@ PATH=$work/bin:$PATH PKG_CONFIG_PATH=$found configured cross --without-cuda --wi
 same "cross compiling: pkg-config tells the same"
 ok "it is cross compiling" grep -q 'whether we are cross compiling... yes' "$work/out"
 ok "ompi_info is not run then" test ! -e "$work/ompi_info_ran"
+
+# ---- builds without a part ----
+
+alone=
+# built NAME: the component and the benchmark in $work/NAME, with the kernels of this build, and a job with them
+built() {
+    local dir=$work/$1
+    cp -Rp "$builddir/kernels" "$builddir/kernels.fatbin" "$dir/" 2>/dev/null
+    touch -c "$dir/kernels.fatbin"
+    ok "$1: the component builds" make -s -C "$dir" -o kernels.fatbin -j"$(nproc)" mca_coll_gpuring.la gpuring_bench
+    # shellcheck disable=SC2086 # words
+    $run -x OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$dir/.libs" -np 2 --mca coll gpuring \
+        --mca coll_gpuring_report summary "$dir/gpuring_bench" allreduce bcast -m 8:64K -i 2 -c >"$work/out" 2>&1
+    tap_result $? "$1: a job runs, all elements right" "$work/out"
+    ok "$1: the report counts its calls" grep -q '^# allreduce  *host ' "$work/out"
+}
+configured without_ucx --disable-ucx
+built without_ucx
+ok "without_ucx: the component names no part of UCX" test ! -e "$work/without_ucx/.libs/gpuring_net_ucx.so"
+configured without_cuda --disable-cuda
+built without_cuda
+ok "without_cuda: there are no kernels in it" bash -c "! nm '$work/without_cuda/.libs/mca_coll_gpuring.so' | grep -q gr_cuda_image_end"
 tap_done
