@@ -43,6 +43,8 @@
     X(cuMemAlloc, 3020, NEEDED)                                  \
     X(cuMemFree, 3020, NEEDED)                                   \
     X(cuMemGetAddressRange, 3020, NEEDED)                        \
+    X(cuMemGetAccess, 10020, NEEDED)                             \
+    X(cuMemPoolGetAccess, 11020, NEEDED)                         \
     X(cuMemHostAlloc, 2020, NEEDED)                              \
     X(cuMemFreeHost, 2000, NEEDED)                               \
     X(cuMemHostRegister, 6050, NEEDED)                           \

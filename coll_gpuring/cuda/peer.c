@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Access to other devices' memory (peer.h). */
+/*
+ * Access to memory (peer.h). Peer access is between contexts, and for memory of contexts. A pool's
+ * memory, and mappings of virtual memory management, have rights of their own for each device.
+ */
 #include "cuda/peer.h"
 
 #include "cuda/context.h"
@@ -46,4 +49,62 @@ int gr_gpu_can_access(struct gr_gpu *gpu, int other)
     yes = GR_PEER_YES == gpu->peers[other];
     pthread_mutex_unlock(&gpus->lock);
     return yes;
+}
+
+static CUmemLocation location(const struct gr_gpu *gpu)
+{
+    CUmemLocation here = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
+
+    here.id = gpu->gpus->slots[gpu->ordinal].device;
+    return here;
+}
+
+/* Whether a pool has given the device access. Errors count as no. */
+static int pool_gives(const struct gr_gpu *gpu, CUmemoryPool pool)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    CUmemLocation here = location(gpu);
+    CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    CUstreamCaptureMode mode = gr_cuda_relax(cuda);
+    CUresult result = cuda->cuMemPoolGetAccess(&flags, pool, &here);
+
+    gr_cuda_restore(cuda, mode);
+    return CUDA_SUCCESS == result && CU_MEM_ACCESS_FLAGS_PROT_READWRITE == flags;
+}
+
+/* Whether each mapping from `at` to `end` has given the device access. Errors count as no. */
+static int mappings_give(struct gr_gpu *gpu, CUdeviceptr at, CUdeviceptr end)
+{
+    const struct gr_cuda *cuda = &gpu->gpus->cuda;
+    CUmemLocation here = location(gpu);
+    struct gr_cuda_saved saved;
+    int yes = 1;
+
+    if (gr_cuda_enter(cuda, gpu->context, &saved) < 0) {
+        return 0;
+    }
+    while (yes && at < end) {
+        unsigned long long flags = 0;
+        CUdeviceptr start = 0;
+        size_t bytes = 0;
+
+        yes = CUDA_SUCCESS == cuda->cuMemGetAccess(&flags, &here, at) &&
+              CU_MEM_ACCESS_FLAGS_PROT_READWRITE == flags &&
+              CUDA_SUCCESS == cuda->cuMemGetAddressRange(&start, &bytes, at) && start + bytes > at;
+        at = start + bytes;
+    }
+    gr_cuda_leave(cuda, &saved);
+    return yes;
+}
+
+int gr_gpu_can_use(struct gr_gpu *gpu, const struct gr_pointer *p, size_t bytes)
+{
+    switch (p->access) {
+    case GR_ACCESS_POOL:
+        return gpu->ordinal == p->device || pool_gives(gpu, p->pool);
+    case GR_ACCESS_MAPPING:
+        return mappings_give(gpu, p->at, p->at + bytes);
+    default:
+        return gr_gpu_can_access(gpu, p->device);
+    }
 }

@@ -43,6 +43,7 @@ struct attributes {
     unsigned int managed;  /* 1: managed memory */
     int ordinal;           /* device */
     CUcontext context;     /* NULL: memory of a pool, or a mapping */
+    CUmemoryPool pool;     /* NULL: none */
     CUdeviceptr start;     /* of the allocation */
     CUdeviceptr at;        /* the address for devices */
     size_t bytes;          /* of the allocation */
@@ -80,11 +81,11 @@ static int query(const struct gr_gpus *gpus, uintptr_t address, struct attribute
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_CONTEXT,
         CU_POINTER_ATTRIBUTE_BUFFER_ID,        CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,      CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
     };
     void *values[] = {
         &a->type, &a->managed, &a->ordinal, &a->context, &a->id,
-        &a->at,   &a->start,   &a->bytes,   &a->sync,
+        &a->at,   &a->start,   &a->bytes,   &a->sync,    &a->pool,
     };
 
     *a = (struct attributes) {0};
@@ -129,7 +130,10 @@ static struct gr_pointer classify(const struct gr_gpus *gpus, const struct attri
     if (GR_MEMORY_PINNED != p.memory && known) {
         p.device = a->ordinal;
         p.primary = is_primary(gpus, a->ordinal, a->context);
-        p.peers = NULL != a->context;
+        p.access = NULL != a->context ? GR_ACCESS_PEER
+                   : NULL != a->pool  ? GR_ACCESS_POOL
+                                      : GR_ACCESS_MAPPING;
+        p.pool = a->pool;
     }
     return p;
 }

@@ -17,13 +17,21 @@ enum gr_memory {
     GR_MEMORY_DEVICE   /* device memory: cudaMalloc, memory pools, virtual memory management */
 };
 
+/* What gives devices access to device memory. */
+enum gr_access {
+    GR_ACCESS_PEER,   /* memory of a context: peer access of contexts */
+    GR_ACCESS_POOL,   /* rights of the pool; its own device has access */
+    GR_ACCESS_MAPPING /* virtual memory management: rights of each mapping, for any device */
+};
+
 /* The memory at an address. */
 struct gr_pointer {
     enum gr_memory memory;
-    int device;    /* ordinal; -1: host memory, or unknown */
-    int primary;   /* 1: memory of the device's primary context, or of none (memory pools) */
-    int peers;     /* 1: peer access is for it, too; pools and mappings have rights of their own */
-    gr_gpu_ptr at; /* address for the devices; 0 for plain host memory */
+    int device;            /* ordinal; -1: host memory, or unknown */
+    int primary;           /* 1: memory of the device's primary context, or of none */
+    enum gr_access access; /* device memory only */
+    void *pool;            /* GR_ACCESS_POOL: the driver's handle of the pool; else NULL */
+    gr_gpu_ptr at;         /* address for the devices; 0 for plain host memory */
 };
 
 /*

@@ -197,14 +197,13 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
     return find_pointer(gpus, buffer);
 }
 
-bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer, bool *elsewhere)
+bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer, size_t bytes, bool *elsewhere)
 {
     struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
 
     *elsewhere = *elsewhere || (pointer.device >= 0 && gr_gpu_ordinal(gpu) != pointer.device);
     if (GR_MEMORY_DEVICE == pointer.memory &&
-        (!pointer.primary || (gr_gpu_ordinal(gpu) != pointer.device &&
-                              (!pointer.peers || !gr_gpu_can_access(gpu, pointer.device))))) {
+        (!pointer.primary || !gr_gpu_can_use(gpu, &pointer, bytes))) {
         return false;
     }
     return pointer.at == (gr_gpu_ptr) (uintptr_t) buffer;

@@ -30,10 +30,11 @@ bool mca_coll_gpuring_gpu_loaded(void);
 struct gr_pointer mca_coll_gpuring_pointer(const void *buffer);
 
 /*
- * Whether kernels on gpu can use the memory of a buffer, at the same address. Sets *elsewhere if it
- * is memory of another device.
+ * Whether kernels on gpu can use the memory of a buffer, at the same addresses. bytes: of the
+ * buffer, gaps included. Sets *elsewhere if it is memory of another device.
  */
-bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer, bool *elsewhere);
+bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer, size_t bytes,
+                              bool *elsewhere);
 
 /*
  * The device for a call: that of its buffers (NULL: there is none), else the current one, else one

@@ -5,6 +5,7 @@
  *     progress   a nonblocking call ends while nobody calls MPI
  *     context    the current context is left as it was
  *     steady     calls after the first ones allocate nothing
+ *     granted    memory of another device's pool, or mapped from it: used where it lies while this rank's device has access
  *     busy       links are made while a kernel waits
  *     single     buffers on devices at some ranks only
  *     differ     ranks that make different calls get an error, and are told
@@ -129,6 +130,14 @@ static void context(void)
     }
     drop(b);
 }
+/* This process's copies so far, of all kinds. */
+static int all_copies(void)
+{
+    struct devlog_copies copies = devlog_copies();
+
+    return copies.n[TO_HOST] + copies.n[TO_DEVICE] + copies.n[ELSEWHERE];
+}
+
 
 static void steady(void)
 {
@@ -150,6 +159,44 @@ static void steady(void)
               "calls after the first ones allocate nothing");
     drop(b);
 }
+/* Copies of this rank during an Allreduce whose result is right; -1: it is wrong. */
+static int copies_of_call(struct buffers *b, int salt, enum devmem_kind kind, bool access)
+{
+    int before, after;
+
+    devmem_grant(kind, b->out, true);
+    fill(b, salt);
+    devmem_grant(kind, b->out, access);
+    before = all_copies();
+    MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    after = all_copies();
+    devmem_grant(kind, b->out, true);
+    return is_sum(b, salt) ? after - before : -1;
+}
+
+static void granted(void)
+{
+    static const enum devmem_kind kinds[] = {DEVMEM_OTHER_POOL, DEVMEM_OTHER_VMM};
+    static const char *const names[] = {"pool", "mapping"};
+    struct buffers *b = make();
+    void *own = b->out;
+
+    fill(b, 1);
+    MPI_Allreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* links, tables */
+    for (int k = 0; k < 2; k++) {
+        b->out = devmem_alloc(kinds[k], BYTES);
+        for (int round = 0; round < 4; round++) {
+            int copies = copies_of_call(b, round, kinds[k], 0 == round % 2);
+
+            tap_check(round % 2 ? copies > 0 : 0 == copies, "a %s of another device, %s access",
+                      names[k], round % 2 ? "without" : "with");
+        }
+        devmem_free(kinds[k], b->out);
+    }
+    b->out = own;
+    drop(b);
+}
+
 
 /*
  * Rank 0 has started a persistent call for which it waits for rank 1, when both need memory for a
@@ -423,7 +470,7 @@ int main(int argc, char **argv)
     } tests[] = {
         {"progress", progress}, {"context", context}, {"steady", steady},   {"busy", busy},
         {"single", single},     {"differ", differ},   {"crossed", crossed}, {"late", late},
-        {"later", later},       {"threads", threads},
+        {"threads", threads},   {"granted", granted},
     };
     bool threaded = argc > 1 && 0 == strcmp(argv[1], "threads");
 

@@ -13,9 +13,11 @@
 
 #define MAX_DEVICES 16
 #define GRANULE ((size_t) 2 << 20) /* of memory that is mapped */
+#define INVALID_DEVICE 101         /* CUDA_ERROR_INVALID_DEVICE */
 
-static const char *const names[] = {"host",  "device", "managed",    "pinned", "pool",
-                                    "other", "vmm",    "registered", "mixed"};
+static const char *const names[] = {"host",      "device",     "managed", "pinned",
+                                    "pool",      "other",      "vmm",     "other_pool",
+                                    "other_vmm", "registered", "mixed"};
 
 /* cuda.h's, which need not be there: memory of a device, and the right to use it. */
 struct place {
@@ -28,7 +30,7 @@ struct physical {
 };
 struct right {
     struct place place;
-    int flags; /* 3: read and write */
+    int flags; /* 3: read and write; 0: none */
 };
 
 static struct {
@@ -43,6 +45,8 @@ static struct {
     int (*free_host)(void *);
     int (*alloc_async)(uint64_t *, size_t, void *);
     int (*free_async)(uint64_t, void *);
+    int (*pool)(void **, int);
+    int (*allow_pool)(void *, const struct right *, size_t);
     int (*register_host)(void *, size_t, unsigned);
     int (*unregister_host)(void *);
     int (*create)(uint64_t *, size_t, const struct physical *, unsigned long long);
@@ -73,6 +77,8 @@ static const struct {
     {"cuMemFreeHost", &cu.free_host},
     {"cuMemAllocAsync", &cu.alloc_async},
     {"cuMemFreeAsync", &cu.free_async},
+    {"cuDeviceGetDefaultMemPool", &cu.pool},
+    {"cuMemPoolSetAccess", &cu.allow_pool},
     {"cuMemHostRegister_v2", &cu.register_host},
     {"cuMemHostUnregister", &cu.unregister_host},
     {"cuMemCreate", &cu.create},
@@ -129,6 +135,11 @@ static void load(void)
     devices = devices < MAX_DEVICES ? devices : MAX_DEVICES;
 }
 
+static int next_device(void)
+{
+    return (device + 1) % devices;
+}
+
 static void *context(int ordinal)
 {
     if (NULL == contexts[ordinal]) {
@@ -168,11 +179,11 @@ enum devmem_kind devmem_next(void)
 }
 
 /* Addresses of their own, for memory that nobody else can name once it is mapped. */
-static uint64_t map_alloc(size_t bytes)
+static uint64_t map_alloc(int on, size_t bytes)
 {
     const size_t whole = (bytes + GRANULE - 1) / GRANULE * GRANULE;
-    const struct physical physical = {.type = 1, .place = {1, device}};
-    const struct right right = {{1, device}, 3};
+    const struct physical physical = {.type = 1, .place = {1, on}};
+    const struct right right = {{1, on}, 3};
     uint64_t handle, at = 0;
 
     check(cu.create(&handle, whole, &physical, 0), "cuMemCreate");
@@ -191,6 +202,32 @@ static void map_free(uint64_t at)
     check(cu.range(&base, &bytes, at), "cuMemGetAddressRange");
     check(cu.unmap(base, bytes), "cuMemUnmap");
     check(cu.unreserve(base, bytes), "cuMemAddressFree");
+}
+
+/* Devices that do not reach each other get no access. */
+static void check_grant(int rc, const char *what)
+{
+    check(INVALID_DEVICE == rc ? 0 : rc, what);
+}
+
+void devmem_grant(enum devmem_kind of, void *at, bool yes)
+{
+    const struct right right = {{1, device}, yes ? 3 : 0};
+    uint64_t base = 0;
+    size_t bytes = 0;
+    void *pool = NULL;
+
+    if (next_device() == device) {
+        return;
+    }
+    check(cu.set_current(context(device)), "cuCtxSetCurrent");
+    if (DEVMEM_OTHER_POOL == of) {
+        check(cu.pool(&pool, next_device()), "cuDeviceGetDefaultMemPool");
+        check_grant(cu.allow_pool(pool, &right, 1), "cuMemPoolSetAccess");
+    } else {
+        check(cu.range(&base, &bytes, (uintptr_t) at), "cuMemGetAddressRange");
+        check_grant(cu.allow(base, bytes, &right, 1), "cuMemSetAccess");
+    }
 }
 
 static void *register_alloc(size_t bytes)
@@ -222,12 +259,22 @@ void *devmem_alloc(enum devmem_kind of, size_t bytes)
         check(cu.synchronize(), "cuCtxSynchronize");
         break;
     case DEVMEM_VMM:
-        at = map_alloc(bytes);
+        at = map_alloc(device, bytes);
+        break;
+    case DEVMEM_OTHER_POOL:
+        check(cu.set_current(context(next_device())), "cuCtxSetCurrent");
+        check(cu.alloc_async(&at, bytes, NULL), "cuMemAllocAsync");
+        check(cu.synchronize(), "cuCtxSynchronize");
+        devmem_grant(of, (void *) (uintptr_t) at, true);
+        break;
+    case DEVMEM_OTHER_VMM:
+        at = map_alloc(next_device(), bytes);
+        devmem_grant(of, (void *) (uintptr_t) at, true);
         break;
     case DEVMEM_REGISTERED:
         return register_alloc(bytes);
     case DEVMEM_OTHER:
-        check(cu.set_current(context((device + 1) % devices)), "cuCtxSetCurrent");
+        check(cu.set_current(context(next_device())), "cuCtxSetCurrent");
         check(cu.alloc(&at, bytes), "cuMemAlloc");
         check(cu.set_current(context(device)), "cuCtxSetCurrent");
         break;
@@ -245,11 +292,17 @@ void devmem_free(enum devmem_kind of, void *at)
         check(cu.free_host(at), "cuMemFreeHost");
         break;
     case DEVMEM_VMM:
+    case DEVMEM_OTHER_VMM:
         map_free((uintptr_t) at);
         break;
     case DEVMEM_REGISTERED:
         check(cu.unregister_host(at), "cuMemHostUnregister");
         free(at);
+        break;
+    case DEVMEM_OTHER_POOL:
+        check(cu.set_current(context(next_device())), "cuCtxSetCurrent");
+        check(cu.free_async((uintptr_t) at, NULL), "cuMemFreeAsync");
+        check(cu.set_current(context(device)), "cuCtxSetCurrent");
         break;
     case DEVMEM_POOL:
         check(cu.free_async((uintptr_t) at, NULL), "cuMemFreeAsync");

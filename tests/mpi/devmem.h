@@ -10,12 +10,15 @@
  *     GPURING_MEMORY=pool      cudaMallocAsync
  *     GPURING_MEMORY=other     cudaMalloc on the device after this rank's
  *     GPURING_MEMORY=vmm       addresses and memory apart (cuMemCreate, cuMemMap)
+ *     GPURING_MEMORY=other_pool, other_vmm  pool and vmm on the device after this rank's, with
+ *                              access for this rank's where the devices reach each other
  *     GPURING_MEMORY=registered  malloc and cudaHostRegister
  *     GPURING_MEMORY=mixed     each buffer of each rank another
  */
 #ifndef TEST_DEVMEM_H
 #define TEST_DEVMEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum devmem_kind {
@@ -26,6 +29,8 @@ enum devmem_kind {
     DEVMEM_POOL,
     DEVMEM_OTHER,
     DEVMEM_VMM,
+    DEVMEM_OTHER_POOL,
+    DEVMEM_OTHER_VMM,
     DEVMEM_REGISTERED,
     DEVMEM_MIXED
 };
@@ -45,6 +50,12 @@ enum devmem_kind devmem_next(void);
 /* bytes of that kind, not DEVMEM_HOST; aborts when there are none. Any thread. */
 void *devmem_alloc(enum devmem_kind kind, size_t bytes);
 void devmem_free(enum devmem_kind kind, void *at);
+
+/*
+ * Gives this rank's device access to memory of kind OTHER_POOL or OTHER_VMM, or takes it back; of a
+ * pool to all of it.
+ */
+void devmem_grant(enum devmem_kind kind, void *at, bool yes);
 
 /* Copies between that kind and host memory; done when they return. */
 void devmem_put(void *to, const void *host, size_t bytes);

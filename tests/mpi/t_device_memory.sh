@@ -17,6 +17,9 @@ in_all && FAKECUDA_SYNC_ALLOC=1 on_devices "where allocation waits for kernels" 
 FAKECUDA_SYNC_ALLOC=1 on_devices "allocation waits for kernels that wait for other ranks" good_on_devices 3 $small \
     -- devices busy
 
+FAKECUDA_LOG=$work/granted on_devices "memory of another device's pools and mappings, with access and without" \
+    good_on_devices 3 $small -- devices granted
+
 # ---- what is not there ----
 
 FAKECUDA_IPC=none on_devices "no CUDA IPC: links in pinned host memory" good_on_devices 3 $small -- devices crossed

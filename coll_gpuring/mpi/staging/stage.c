@@ -100,35 +100,6 @@ int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device)
 }
 
 /*
- * Whether kernels on gpu, or the saved collective (gpu NULL), cannot use the memory as it is. Sets
- * *elsewhere if gpu is not NULL and the memory is another device's.
- */
-static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool *elsewhere)
-{
-    bool device = false;
-    struct gr_block_desc b;
-    ptrdiff_t low, high;
-    int k = next_block(s, 0, &b, &low, &high);
-
-    if (NULL != gpu) {
-        /*
-         * what has gaps is packed by the host; those of MPI's pairs kernels move as part of the
-         * elements
-         */
-        return k < s->n &&
-               (!mca_coll_gpuring_reaches(gpu, b.at + low, elsewhere) ||
-                (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_gapless(b.type)));
-    }
-    for (; k < s->n && !device;
-         k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
-        device = is_devices(mca_coll_gpuring_pointer(b.at + low));
-    }
-    return device;
-}
-
-/* ---- room ---- */
-
-/*
  * The bytes from the first of a side's blocks to the last, [*low, *high) as offsets from its
  * buffer; and in all.
  */
@@ -150,6 +121,45 @@ static size_t side_span(const struct gr_buffer_desc *s, ptrdiff_t *low, ptrdiff_
     }
     return sum;
 }
+
+/* Whether kernels on gpu can use all of a side that has data. Sets *elsewhere as needs_stage(). */
+static bool kernels_reach(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool *elsewhere)
+{
+    const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
+    ptrdiff_t low, high;
+
+    (void) side_span(s, &low, &high);
+    return mca_coll_gpuring_reaches(gpu, base + low, (size_t) (high - low), elsewhere);
+}
+
+/*
+ * Whether kernels on gpu, or the saved collective (gpu NULL), cannot use the memory as it is. Sets
+ * *elsewhere if gpu is not NULL and the memory is another device's.
+ */
+static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool *elsewhere)
+{
+    bool device = false;
+    struct gr_block_desc b;
+    ptrdiff_t low, high;
+    int k = next_block(s, 0, &b, &low, &high);
+
+    if (NULL != gpu) {
+        /*
+         * what has gaps is packed by the host; those of MPI's pairs kernels move as part of the
+         * elements
+         */
+        return k < s->n &&
+               (!kernels_reach(s, gpu, elsewhere) ||
+                (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_gapless(b.type)));
+    }
+    for (; k < s->n && !device;
+         k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
+        device = is_devices(mca_coll_gpuring_pointer(b.at + low));
+    }
+    return device;
+}
+
+/* ---- room ---- */
 
 /*
  * Put room in the place of one side of the call: for what lies in between too, unless that is out

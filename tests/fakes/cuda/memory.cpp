@@ -42,6 +42,14 @@ void memory_changed()
 {
     generation++;
 }
+void memory_set_pool(const region_ref &r, CUmemoryPool pool)
+{
+    {
+        std::lock_guard<std::mutex> lock(memory().mutex);
+        r->pool = pool;
+    }
+    memory_changed();
+}
 uint64_t memory_generation()
 {
     return generation;
@@ -114,7 +122,7 @@ static bool may_touch(const region &r, int ordinal, CUcontext context)
         return 0 != (r.openers >> ordinal & 1);
     }
     if (KIND_POOL == r.kind) {
-        return pool_gives(r.pool, ordinal);
+        return nullptr != r.pool && pool_gives(r.pool, ordinal);
     }
     std::lock_guard<std::mutex> lock(context->mutex);
     return 0 != context->peers.count(r.ordinal);

@@ -45,8 +45,8 @@ struct region {
     int machine;       /* the device where it is, by its number on the machine */
     int ordinal;       /* the device that pointer queries name */
     CUcontext context; /* of the allocation, or of the opening; NULL for VMM and pools */
-    CUmemoryPool pool;
-    uint64_t id; /* the driver's buffer id */
+    CUmemoryPool pool; /* KIND_POOL; NULL until memory_set_pool(), when no kernel knows it yet */
+    uint64_t id;       /* the driver's buffer id */
     bool sync_memops;
     std::atomic<uint64_t> access;    /* VMM: a bit for each device that cuMemSetAccess named */
     unsigned long long handle_types; /* VMM and pools: what it can be exported as */
@@ -82,6 +82,8 @@ region_ref memory_range(uintptr_t at, size_t bytes, bool *bad);
 
 /* Make one of this kind in the current context's name; out: where. */
 CUresult memory_alloc(CUcontext context, memory_kind kind, size_t bytes, region_ref *out);
+/* Say what pool it is from. Kernels that run look at the table meanwhile. */
+void memory_set_pool(const region_ref &r, CUmemoryPool pool);
 /* Map a file (fd: becomes the region's) as device memory, and add it to the table. */
 CUresult memory_map(const region_ref &r, bool fresh);
 /* Take it out of the table; the addresses fault from now on. Waits for copies. */

@@ -81,7 +81,7 @@ static CUresult give(CUdeviceptr *at, size_t bytes, CUmemoryPool pool, CUstream 
     NEED(pool->device == s->context->device, CUDA_ERROR_INVALID_VALUE);
     CUresult status = memory_alloc(s->context, KIND_POOL, bytes, &r);
     NEED(CUDA_SUCCESS == status, status);
-    r->pool = pool;
+    memory_set_pool(r, pool);
     r->handle_types = pool->handle_types;
     *at = r->base;
     return CUDA_SUCCESS;
@@ -224,8 +224,11 @@ FAKE_API cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *desc, size
 FAKE_API cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *where)
 {
     NEED_DRIVER();
-    NEED(pool_known(pool) && nullptr != flags && nullptr != where && device_known(where->id),
+    NEED_CAPTURE(unsafe());
+    NEED(pool_known(pool) && nullptr != flags && nullptr != where &&
+             CU_MEM_LOCATION_TYPE_DEVICE == where->type,
          CUDA_ERROR_INVALID_VALUE);
+    NEED(device_known(where->id), CUDA_ERROR_INVALID_DEVICE);
     *flags = where->id == pool->device || pool_gives(pool, where->id)
                  ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                  : CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -316,7 +319,7 @@ FAKE_API cuMemPoolImportPointer(CUdeviceptr *at, CUmemoryPool pool, CUmemPoolPtr
          CUDA_ERROR_INVALID_VALUE);
     CUresult status = ticket_attach(p.at, KIND_POOL, c, &r);
     NEED(CUDA_SUCCESS == status, status);
-    r->pool = pool;
+    memory_set_pool(r, pool);
     *at = r->base;
     return CUDA_SUCCESS;
 }

@@ -4,6 +4,7 @@
  * other. Such memory has no context, and goes to other processes as a file descriptor, not by
  * cuIpcGetMemHandle. One mapping is one allocation here; the whole of a handle is mapped at once.
  */
+#include "capture.h"
 #include "cuda_emu.h"
 #include "memory.h"
 
@@ -215,8 +216,11 @@ FAKE_API cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc *des
 FAKE_API cuMemGetAccess(unsigned long long *flags, const CUmemLocation *where, CUdeviceptr at)
 {
     NEED_DRIVER();
+    NEED_CAPTURE(unsafe());
     region_ref r = vmm_at(at);
-    NEED(nullptr != r && nullptr != flags && nullptr != where, CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != r && nullptr != flags && nullptr != where &&
+             CU_MEM_LOCATION_TYPE_DEVICE == where->type,
+         CUDA_ERROR_INVALID_VALUE);
     NEED(device_known(where->id), CUDA_ERROR_INVALID_DEVICE);
     *flags = 0 != (r->access >> where->id & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                                                : CU_MEM_ACCESS_FLAGS_PROT_NONE;

@@ -37,6 +37,8 @@
     X(cuMemCreate)                \
     X(cuMemMap)                   \
     X(cuMemSetAccess)             \
+    X(cuMemPoolSetAccess)         \
+    X(cuDeviceGetDefaultMemPool)  \
     X(cuMemcpyDtoH)               \
     X(cuMemcpyHtoD)               \
     X(cuMemcpy)                   \

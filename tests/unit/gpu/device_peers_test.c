@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several devices (cuda/peer.h): access to each other's memory, and their ids. */
+/* Several devices (cuda/peer.h): access to memory, and their ids. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -71,6 +71,119 @@ static void the_application_enabled_it(void)
     gr_gpus_close(gpus);
 }
 
+/* ---- memory with rights of its own ---- */
+
+enum { NONE = CU_MEM_ACCESS_FLAGS_PROT_NONE, ALL = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+static const size_t MAPPING = (size_t) 2 << 20;
+
+static CUmemAccessDesc right_of(int device, CUmemAccess_flags flags)
+{
+    CUmemLocation where = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+    CUmemAccessDesc right = {where, flags};
+
+    return right;
+}
+
+/* Two mappings in a row of memory of device 0; no device has access. */
+static CUdeviceptr map_twice(void)
+{
+    CUmemLocation where = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+    CUmemAllocationProp what = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = where};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr at;
+    int k;
+
+    APP(cuMemAddressReserve, &at, 2 * MAPPING, 0, 0, 0);
+    for (k = 0; k < 2; k++) {
+        APP(cuMemCreate, &handle, MAPPING, &what, 0);
+        APP(cuMemMap, at + k * MAPPING, MAPPING, 0, handle, 0);
+    }
+    return at;
+}
+
+static void set_right(CUdeviceptr at, int device, CUmemAccess_flags flags)
+{
+    CUmemAccessDesc right = right_of(device, flags);
+
+    APP(cuMemSetAccess, at, MAPPING, &right, 1);
+}
+
+static int can_use(struct gr_gpu *gpu, CUdeviceptr at, size_t bytes)
+{
+    struct gr_pointer p = gr_pointer_find(gpu->gpus, (void *) (uintptr_t) at);
+
+    CHECK(GR_MEMORY_DEVICE == p.memory && 0 == p.device && p.primary);
+    return gr_gpu_can_use(gpu, &p, bytes);
+}
+
+/*
+ * All mappings that a buffer touches must have given the device access, whichever device they lie
+ * on. Rights count as they are now.
+ */
+static void mappings_have_rights(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *owner = get_gpu(gpus, 0), *other = get_gpu(gpus, 1);
+    CUdeviceptr at;
+
+    app_start();
+    CHECK_INT(gr_gpu_can_access(other, 0), 1); /* which is not for mappings */
+    at = map_twice();
+    CHECK_INT(can_use(owner, at, 8), 0);
+    set_right(at, 0, ALL);
+    CHECK_INT(can_use(owner, at, MAPPING), 1);
+    CHECK_INT(can_use(owner, at, MAPPING + 1), 0);
+    CHECK_INT(can_use(other, at, 8), 0);
+    set_right(at, 1, ALL);
+    CHECK_INT(can_use(other, at + 8, MAPPING - 8), 1);
+    CHECK_INT(can_use(other, at + 8, MAPPING), 0);
+    set_right(at + MAPPING, 1, ALL);
+    CHECK_INT(can_use(other, at, 2 * MAPPING), 1);
+    CHECK_INT(can_use(other, at, 2 * MAPPING + 1), 0); /* nothing is mapped there */
+    set_right(at, 1, NONE);
+    CHECK_INT(can_use(other, at, 8), 0);
+    CHECK_INT(can_use(other, at + MAPPING, 8), 1);
+    gr_gpus_close(gpus);
+}
+
+static void pools_have_rights(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *owner = get_gpu(gpus, 0), *other = get_gpu(gpus, 1);
+    CUmemAccessDesc right = right_of(1, ALL);
+    CUmemoryPool pool;
+    CUdeviceptr at;
+
+    app_start();
+    app_use(0);
+    at = gr_cuda_ptr(app_memory(APP_POOL, 64));
+    CHECK_INT(gr_gpu_can_access(other, 0), 1); /* which is not for pools */
+    CHECK(can_use(owner, at, 64) && !can_use(other, at, 64));
+    APP(cuDeviceGetDefaultMemPool, &pool, 0);
+    APP(cuMemPoolSetAccess, pool, &right, 1);
+    CHECK(can_use(owner, at, 64) && can_use(other, at, 64));
+    right.flags = NONE;
+    APP(cuMemPoolSetAccess, pool, &right, 1);
+    CHECK(can_use(owner, at, 64) && !can_use(other, at, 64));
+    gr_gpus_close(gpus);
+}
+
+/* Peer access is enabled where it is what gives access. */
+static void contexts_have_peers(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *owner = get_gpu(gpus, 0), *other = get_gpu(gpus, 1);
+    CUdeviceptr at;
+
+    app_start();
+    app_use(0);
+    at = gr_cuda_ptr(app_memory(APP_DEVICE, 64));
+    CHECK(can_use(owner, at, 64) && can_use(other, at, 64));
+    APP(cuCtxSetCurrent, other->context);
+    CHECK_INT(app.cuCtxEnablePeerAccess(owner->context, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    gr_gpus_close(gpus);
+}
+
 static void report_ids(int fd)
 {
     struct gr_gpus *gpus = open_gpus();
@@ -113,6 +226,9 @@ int main(int argc, char **argv)
         ROW(who_cannot_be_reached_gets_no_context, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
         ROW(pairs_reach_each_other, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs"),
         ROW(the_application_enabled_it, "FAKECUDA_DEVICES=2"),
+        ROW(mappings_have_rights, "FAKECUDA_DEVICES=2"),
+        ROW(pools_have_rights, "FAKECUDA_DEVICES=2"),
+        ROW(contexts_have_peers, "FAKECUDA_DEVICES=2"),
         ROW(devices_have_names, "FAKECUDA_DEVICES=3"),
     };
 
