@@ -224,7 +224,8 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
 
 /*
  * Whether a large call is cut into segments: where some buffer is on a device, which call records
- * say. Before, whether it is one of those is known to all alike. OMPI error code.
+ * say. Before, whether it is one of those is known to all alike; collectives that gpuring only
+ * stages pass here on ranks alone that may have device buffers. OMPI error code.
  */
 static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *call, bool *devices)
 {
@@ -233,7 +234,8 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     int rc = mca_coll_gpuring_decide(module, call->comm);
 
     *devices = false;
-    if (OMPI_SUCCESS != rc || 0 <= module->refused || !module->comm.gpu) {
+    if (OMPI_SUCCESS != rc || 0 <= module->refused ||
+        !(call->id >= GR_NSUPPORTED ? module->all_gpu : module->comm.gpu)) {
         return rc;
     }
     rc = gr_ompi_failure(&module->comm);
