@@ -17,6 +17,7 @@
 #include "engine/runtime.h"
 
 #include "base/errors.h"
+#include "base/find_library.h"
 #include "cuda/copy.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
@@ -36,6 +37,7 @@
 #include <unistd.h>
 
 #define DRIVER "libcuda.so"
+#define DRIVER_FILE DRIVER ".1"
 
 /*
  * Allocations of the application that are kept exported, and of others that are kept mapped, for
@@ -58,6 +60,7 @@ static struct {
     atomic_bool loaded;           /* the driver is, in this process */
     atomic_ullong objects;        /* loaded when the driver was last looked for in vain */
     atomic_int possible;          /* 1 + the answer that was given at MPI_Init; 0: not asked yet */
+    atomic_int may_come;          /* the same, of gpu_may_come() */
 } state;
 
 /* ---- the driver ---- */
@@ -120,6 +123,18 @@ bool mca_coll_gpuring_gpu_possible(void)
         atomic_store_explicit(&state.possible, possible, memory_order_relaxed);
     }
     return 1 < possible;
+}
+
+bool mca_coll_gpuring_gpu_may_come(void)
+{
+    int may = atomic_load_explicit(&state.may_come, memory_order_relaxed);
+
+    if (0 == may) {
+        may = 1 + (GR_HAVE_CUDA && -1 == gr_settings.cuda && !mca_coll_gpuring_gpu_possible() &&
+                   gr_library_found(DRIVER_FILE));
+        atomic_store_explicit(&state.may_come, may, memory_order_relaxed);
+    }
+    return 1 < may;
 }
 
 static struct gr_gpus *opened(void)

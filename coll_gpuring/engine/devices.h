@@ -21,6 +21,12 @@ struct gr_process;
 bool mca_coll_gpuring_gpu_possible(void);
 
 /*
+ * Whether a process without GPUs at MPI_Init may load a driver later: one is installed where the
+ * dynamic linker finds it. Never changes. Loads nothing.
+ */
+bool mca_coll_gpuring_gpu_may_come(void);
+
+/*
  * Whether the CUDA driver is loaded in this process. 15 ns, unless shared objects were loaded since
  * the last call.
  */

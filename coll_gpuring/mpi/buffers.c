@@ -320,8 +320,7 @@ int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op)
 
 int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu)
 {
-    int rc =
-        op->base.comm->gpu ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu) : OMPI_SUCCESS;
+    int rc = op->stages ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu) : OMPI_SUCCESS;
 
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
 }

@@ -100,21 +100,20 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
     mca_coll_gpuring_op_reset(&op->base, &module->comm, op->base.persistent ? NULL : queue);
     set_call(op, call);
     rc = mca_coll_gpuring_buffers_size(op);
-    if (OMPI_SUCCESS == rc && !module->comm.gpu && gr_call_has_buffers(call->id) &&
-        !gr_is_known_host(module, call)) {
-        rc = mca_coll_gpuring_gpu_late(module, call);
-    }
     if (OMPI_SUCCESS != rc || 0 == op->base.data.bytes) {
         return rc;
     }
-    if (module->comm.gpu && gr_call_has_buffers(call->id)) {
-        rc = mca_coll_gpuring_classify_buffers(call, &device);
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-        if (op->base.nonblocking) {
-            mca_coll_gpuring_op_mark(op, queue);
-        }
+    op->stages = false;
+    if (gr_call_has_buffers(call->id)) {
+        rc = module->comm.gpu ? mca_coll_gpuring_classify_buffers(call, &device)
+                              : mca_coll_gpuring_late_buffers(module, call, &device);
+        op->stages = module->comm.gpu || device;
+    }
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (op->stages && op->base.nonblocking) {
+        mca_coll_gpuring_op_mark(op, queue);
     }
     return mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_decide(queue, &op->base, use, device));
 }
@@ -302,8 +301,10 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
 {
     int reason, rc;
 
-    if (call->id >= GR_NSUPPORTED) {
-        return fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED);
+    if (call->id >= GR_NSUPPORTED || !module->takes) {
+        return mca_coll_gpuring_gpu_possible()
+                   ? fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED)
+                   : mca_coll_gpuring_late_call(module, call, form);
     }
     rc = 0 != module->comm.failed ? mca_coll_gpuring_to_ompi(module->comm.failed)
                                   : mca_coll_gpuring_decide(module, call->comm);

@@ -64,13 +64,12 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
 {
     const struct gr_settings *c = &gr_settings;
     mca_coll_gpuring_module_t *module;
-    bool gpu = mca_coll_gpuring_gpu_possible();
+    bool gpu = mca_coll_gpuring_gpu_possible(), late = mca_coll_gpuring_gpu_may_come();
+    /* what one rank alone does in host memory, coll/self does */
+    bool host = 0 != c->params.value[GR_PARAM_HOST] && ompi_comm_size(comm) > 1 &&
+                !OMPI_COMM_IS_INTER(comm);
 
-    /*
-     * Only GPUs or host = 1 give it work; what one rank alone does in host memory, coll/self does.
-     */
-    if (0 == c->priority || (!gpu && (0 == c->params.value[GR_PARAM_HOST] ||
-                                      ompi_comm_size(comm) < 2 || OMPI_COMM_IS_INTER(comm)))) {
+    if (0 == c->priority || (!gpu && !late && !host)) {
         return NULL;
     }
     module = module_new();
@@ -79,10 +78,8 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
     }
     module->super.coll_module_enable = module_enable;
     module->super.coll_module_disable = module_disable;
-    mca_coll_gpuring_calls_install(module,
-                                   0 != c->params.value[GR_PARAM_HOST] &&
-                                       ompi_comm_size(comm) > 1 && !OMPI_COMM_IS_INTER(comm),
-                                   gpu);
+    module->takes = gpu || host;
+    mca_coll_gpuring_calls_install(module, host, gpu || late);
     *priority = c->priority;
     return &module->super;
 }

@@ -54,7 +54,7 @@ static int release_buffers(struct gr_op *base, int rc)
 {
     struct gr_mpi_op *op = gr_mpi_op(base);
     int out =
-        base->comm->gpu ? mca_coll_gpuring_stage_out(&op->stage, &op->call, 0 == rc) : OMPI_SUCCESS;
+        op->stages ? mca_coll_gpuring_stage_out(&op->stage, &op->call, 0 == rc) : OMPI_SUCCESS;
 
     return 0 == rc ? mca_coll_gpuring_from_ompi(out) : rc;
 }

@@ -33,6 +33,7 @@ struct gr_mpi_op {
     enum { GR_FINISH_NONE, GR_FINISH_COPY, GR_FINISH_UNPACK } finish;
     size_t out_bytes;      /* GR_FINISH_COPY: bytes to copy */
     unsigned char token;   /* what a barrier sends and receives */
+    bool stages;           /* a buffer may be on a device: stage is used. Set by begin_call() */
     struct gr_stage stage; /* host memory in the place of device buffers; kept for the next call */
     struct gr_copy_stream copies[2]; /* staging/overlap.c: into host memory, and out of it */
     struct gr_mpi_op_kept kept;

@@ -76,7 +76,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             continue; /* nothing to do: it stays complete */
         }
         one = OMPI_SUCCESS;
-        if (request->queue->comm->gpu && gr_call_has_buffers(request->op.call.id)) {
+        if (request->op.stages) {
             one = mca_coll_gpuring_classify_buffers(&request->op.call, &device);
             mca_coll_gpuring_op_mark(&request->op, request->queue);
         }

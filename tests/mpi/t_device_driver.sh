@@ -45,19 +45,19 @@ tap_check "host memory only: no context, no allocation" test ! -s "$log"
 # ---- a driver that is loaded after MPI_Init ----
 
 late_is_told() { all_good && said_once 'gpuring: allreduce on rank 0 of .* has a buffer in device memory, but the CUDA driver'; }
-later_is_right() { all_good && not_seen 'was loaded after MPI_Init'; }
+late_is_right() { all_good && not_seen 'was loaded after MPI_Init'; }
 if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then
     tap_skip "a driver that is loaded late" "there is a device"
 elif "$OMPI_INFO" --parsable 2>/dev/null | grep -q '^mca:accelerator:cuda:'; then
     tap_skip "a driver that is loaded late" "this Open MPI loads it in MPI_Init"
 else
-    GPURING_MEMORY=host GR_HOST=1 on_devices "the driver is loaded late: an error says what to do" late_is_told 3 $small -- \
+    GPURING_MEMORY=host GR_HOST=1 on_devices "the driver is loaded late: staged, and said" late_is_told 3 $small -- devices late
+    GPURING_MEMORY=host on_devices "the same, where gpuring does nothing in host memory" late_is_right 3 $small -- devices late
+    GPURING_MEMORY=host on_devices "the same where it is expected" late_is_right 3 $small --mca coll_gpuring_cuda 1 -- \
         devices late
-    GPURING_MEMORY=host on_devices "the same where it is expected" later_is_right 3 $small --mca coll_gpuring_cuda 1 -- \
-        devices later
     wrapper expects_on_0 '[ $OMPI_COMM_WORLD_RANK != 0 ] || export OMPI_MCA_coll_gpuring_cuda=1'
     WRAPPER=$work/expects_on_0 GPURING_MEMORY=host GR_HOST=1 on_devices "the same where one rank expects it" \
-        later_is_right 3 $small -- devices later
+        late_is_right 3 $small -- devices late
 fi
 
 tap_done

@@ -99,7 +99,8 @@ unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, si
         size *= 2;
     }
     size = size < bytes ? (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES : size;
-    room->gpu = mca_coll_gpuring_gpu_any();
+    /* other ranks that expect no devices read the room with process_vm_readv() */
+    room->gpu = mca_coll_gpuring_gpu_possible() ? mca_coll_gpuring_gpu_any() : NULL;
     room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, size) : malloc(size);
     room->bytes = NULL == room->base ? 0 : size;
     return room->base;
