@@ -153,13 +153,19 @@ const char *mca_coll_gpuring_net_no_rdma(const struct gr_op_queue *queue)
     const struct gr_net *net;
     int k, n = queue->comm->rails;
 
-    if (NULL == queue->comm->remote || !gr_settings.gpu_rdma) {
+    if (NULL == queue->comm->remote || 0 == gr_settings.gpu_rdma) {
         return "coll_gpuring_nodes_direct is 0";
     }
     for (k = 0; k < n; k++) {
+        enum gr_net_gpus how;
+
         net = get_network(gr_rail_of(queue, (uint32_t) k));
-        if (NULL == net || !gr_net_reaches_gpus(net)) {
+        how = NULL == net ? GR_NET_GPUS_NONE : gr_net_reaches_gpus(net);
+        if (GR_NET_GPUS_NONE == how) {
             return "the network cannot access device memory";
+        }
+        if (GR_NET_GPUS_COPIED == how && 1 != gr_settings.gpu_rdma) {
+            return "the network would copy device memory through the host";
         }
     }
     return NULL;

@@ -69,8 +69,9 @@ struct gr_settings {
     int timeout_abort;  /* such a report aborts the job */
     /* 0: never, 1: with every nonblocking call, -1: with those on devices */
     int progress_thread;
-    int transport;       /* of links between nodes: an enum gr_transport_kind; -1: any */
-    int gpu_rdma;        /* slots of links between nodes may lie in device memory */
+    int transport; /* of links between nodes: an enum gr_transport_kind; -1: any */
+    /* slots of links between nodes may lie in device memory; -1: unless UCX would copy them */
+    int gpu_rdma;
     int nodes_zero_copy; /* bytes from which on UCX sends a message from where it lies; -1: none */
     int cuda;            /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;        /* most shared memory of links */

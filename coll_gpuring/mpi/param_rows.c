@@ -87,9 +87,10 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Transport between nodes: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's "
      "point-to-point messages), or auto (default): UCX if the module can be loaded, else pml. It "
      "must be the same on all nodes"},
-    {"nodes_direct", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.gpu_rdma,
-     "1 (default): slots of links between devices of different nodes are in device memory, if UCX "
-     "and the driver support it (GPUDirect RDMA); 0: they are in pinned host memory"},
+    {"nodes_direct", TUNER, GR_KIND_INT, -1, -1, -1, 1, &gr_settings.gpu_rdma,
+     "1: slots of links between devices of different nodes are in device memory, if UCX and the "
+     "driver support it (GPUDirect RDMA); 0: they are in pinned host memory; -1 (default): 1, but "
+     "0 where UCX has only transports like TCP, for which it copies device memory to the host"},
     {"nodes_channels", TUNER, GR_KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
      "Most channels of a call on communicators whose ranks are on several nodes, 1..16 (default "
      "4), instead of coll_gpuring_channels and coll_gpuring_device_channels"},

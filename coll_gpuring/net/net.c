@@ -58,9 +58,10 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
     return 0;
 }
 
-int gr_net_reaches_gpus(const struct gr_net *net)
+enum gr_net_gpus gr_net_reaches_gpus(const struct gr_net *net)
 {
-    return NULL != net->transport->reaches_gpus && net->transport->reaches_gpus(net->end);
+    return NULL == net->transport->reaches_gpus ? GR_NET_GPUS_NONE
+                                                : net->transport->reaches_gpus(net->end);
 }
 
 /* Take the first link out of the list and progress it, which may free it. */

@@ -46,8 +46,8 @@ int gr_net_open(struct gr_net **net, const struct gr_transport *transport, const
  */
 void gr_net_close(struct gr_net *net, double patience);
 
-/* Whether slots may lie in device memory. */
-int gr_net_reaches_gpus(const struct gr_net *net);
+/* How it moves slots in device memory. */
+enum gr_net_gpus gr_net_reaches_gpus(const struct gr_net *net);
 
 /* Send and receive what can be moved. Adds the number of slots to *moved. */
 void gr_net_progress(struct gr_net *net, uint64_t *moved);

@@ -89,8 +89,15 @@ struct gr_transport_up {
     void (*lost)(void *ctx, void *peer, const char *why);
 };
 
+/* How a transport moves data in device memory. */
+enum gr_net_gpus {
+    GR_NET_GPUS_NONE,   /* not at all */
+    GR_NET_GPUS_COPIED, /* through host memory of its own */
+    GR_NET_GPUS_DIRECT  /* the network may read and write it */
+};
+
 /* Version of struct gr_transport and of the types above. A loaded module may be older. */
-#define GR_TRANSPORT_VERSION 6
+#define GR_TRANSPORT_VERSION 7
 
 /* A transport. Functions return 0 or a negative error, with the reason in why[size]. */
 struct gr_transport {
@@ -125,8 +132,8 @@ struct gr_transport {
      * NULL: it cannot be restricted to a device.
      */
     int (*devices)(char (*names)[GR_NET_DEVICE_BYTES], int n);
-    /* Whether data may lie in device memory. NULL: they may not. */
-    int (*reaches_gpus)(void *end);
+    /* How it moves data in device memory. NULL: not at all. */
+    enum gr_net_gpus (*reaches_gpus)(void *end);
 };
 
 #endif

@@ -22,7 +22,7 @@ struct ucx {
     ucp_context_h context;
     ucp_worker_h worker;
     struct connection *first; /* owned */
-    int gpus;                 /* data may lie in device memory */
+    enum gr_net_gpus gpus;    /* how it moves data in device memory */
     int received;             /* a message has arrived in this progress() */
     int user_rndv;            /* the user has set UCX_RNDV_THRESH */
 };
@@ -279,7 +279,7 @@ static void ucx_progress(void *end)
     }
 }
 
-static int ucx_reaches_gpus(void *end)
+static enum gr_net_gpus ucx_reaches_gpus(void *end)
 {
     struct ucx *u = end;
 

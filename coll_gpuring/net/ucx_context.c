@@ -92,12 +92,19 @@ ucs_status_t gr_ucx_context(const char *device, size_t ucp_request_bytes, ucp_co
     return status;
 }
 
-int gr_ucx_reaches_gpus(ucp_context_h context)
+/*
+ * Transports that register no memory, like TCP, send device memory from copies that UCX makes on the
+ * host. UCP does not say whether one that registers memory can register a device's.
+ */
+enum gr_net_gpus gr_ucx_reaches_gpus(ucp_context_h context)
 {
     ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
 
-    return UCS_OK == ucp_context_query(context, &attr) &&
-           0 != (attr.memory_types & UCS_BIT(GR_UCX_GPU));
+    if (UCS_OK != ucp_context_query(context, &attr) ||
+        0 == (attr.memory_types & UCS_BIT(GR_UCX_GPU))) {
+        return GR_NET_GPUS_NONE;
+    }
+    return registers(context) ? GR_NET_GPUS_DIRECT : GR_NET_GPUS_COPIED;
 }
 
 static int is_among(char (*names)[GR_NET_DEVICE_BYTES], int n, const char *name)

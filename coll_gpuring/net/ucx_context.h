@@ -18,8 +18,8 @@ ucs_status_t gr_ucx_context(const char *device, size_t ucp_request_bytes, ucp_co
 #define GR_UCX_GPU UCS_MEMORY_TYPE_CUDA
 #endif
 
-/* Whether a context can send and receive device memory. */
-int gr_ucx_reaches_gpus(ucp_context_h context);
+/* How a context sends and receives device memory. */
+enum gr_net_gpus gr_ucx_reaches_gpus(ucp_context_h context);
 
 /* gr_transport.devices(); the names of shared memory and lo are among them. */
 int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n);

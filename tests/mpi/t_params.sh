@@ -47,7 +47,7 @@ host 7 auto 0 1
 nodes 2 0..1
 nodes_ask -1 0..1000000
 nodes_transport tcp auto ucx pml
-nodes_direct 2 0..1
+nodes_direct 2 -1..1
 nodes_channels 17 1..16
 nodes_rails 9 0..8
 nodes_latency -1 0..1000000

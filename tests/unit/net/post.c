@@ -304,10 +304,10 @@ int post_under_way(int end, uint64_t link)
     return n;
 }
 
-static int reaches_gpus(void *end)
+static enum gr_net_gpus reaches_gpus(void *end)
 {
     (void) end;
-    return NULL != post_gpus;
+    return NULL != post_gpus ? GR_NET_GPUS_DIRECT : GR_NET_GPUS_NONE;
 }
 
 const struct gr_transport post_transport = {
