@@ -73,7 +73,8 @@ static void the_application_enabled_it(void)
 
 /* ---- memory with rights of its own ---- */
 
-enum { NONE = CU_MEM_ACCESS_FLAGS_PROT_NONE, ALL = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+#define NONE CU_MEM_ACCESS_FLAGS_PROT_NONE
+#define ALL CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 static const size_t MAPPING = (size_t) 2 << 20;
 
 static CUmemAccessDesc right_of(int device, CUmemAccess_flags flags)
@@ -168,6 +169,41 @@ static void pools_have_rights(void)
     gr_gpus_close(gpus);
 }
 
+static CUresult CUDAAPI fail_mapping(unsigned long long *flags, const CUmemLocation *where,
+                                     CUdeviceptr at)
+{
+    (void) where;
+    (void) at;
+    *flags = ALL; /* not to be believed */
+    return CUDA_ERROR_UNKNOWN;
+}
+
+static CUresult CUDAAPI fail_pool(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *where)
+{
+    (void) pool;
+    (void) where;
+    *flags = ALL;
+    return CUDA_ERROR_UNKNOWN;
+}
+
+/* What the driver cannot say is not used: it is staged. */
+static void no_answer_means_no(void)
+{
+    struct gr_gpus *gpus = open_gpus();
+    struct gr_gpu *owner = get_gpu(gpus, 0), *other = get_gpu(gpus, 1);
+    CUdeviceptr mapped, pooled;
+
+    app_start();
+    app_use(0);
+    mapped = map_twice();
+    set_right(mapped, 0, ALL);
+    pooled = gr_cuda_ptr(app_memory(APP_POOL, 64));
+    gpus->cuda.cuMemGetAccess = fail_mapping;
+    gpus->cuda.cuMemPoolGetAccess = fail_pool;
+    CHECK(!can_use(owner, mapped, 8) && !can_use(other, pooled, 8) && can_use(owner, pooled, 8));
+    gr_gpus_close(gpus);
+}
+
 /* Peer access is enabled where it is what gives access. */
 static void contexts_have_peers(void)
 {
@@ -228,6 +264,7 @@ int main(int argc, char **argv)
         ROW(the_application_enabled_it, "FAKECUDA_DEVICES=2"),
         ROW(mappings_have_rights, "FAKECUDA_DEVICES=2"),
         ROW(pools_have_rights, "FAKECUDA_DEVICES=2"),
+        ROW(no_answer_means_no, "FAKECUDA_DEVICES=2"),
         ROW(contexts_have_peers, "FAKECUDA_DEVICES=2"),
         ROW(devices_have_names, "FAKECUDA_DEVICES=3"),
     };
