@@ -28,8 +28,16 @@ gr_ompi_pc() { PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 $
 gr_ompi_first() { sed 's/^ *-@<:@IL@:>@//; s/ .*//'; }
 
 AC_MSG_CHECKING([for Open MPI])
+gr_ompi_moved=
 AS_IF([test -n "$OMPI_INFO"],
     [gr_ompi_incdir=`gr_ompi_info incdir`
+     dnl One that was moved after its installation (PyPI's wheel) answers with directories that are not there.
+     AS_IF([test -n "$gr_ompi_incdir" && test ! -d "$gr_ompi_incdir"],
+        [gr_ompi_moved=`dirname "$OMPI_INFO"`
+         gr_ompi_moved=`dirname "$gr_ompi_moved"`
+         OPAL_PREFIX=$gr_ompi_moved
+         export OPAL_PREFIX
+         gr_ompi_incdir=`gr_ompi_info incdir`])
      AS_IF([test -n "$gr_ompi_incdir"],
         [gr_ompi_from=$OMPI_INFO
          gr_ompi_prefix=`gr_ompi_info prefix`

@@ -2,12 +2,10 @@
 /* Whether the Open MPI that loads the component is the one that it was built for. */
 #include "mpi/abi.h"
 
-#include "ompi/mca/coll/base/coll_base_util.h"
-#include "ompi/mca/topo/base/base.h"
-#include "ompi/proc/proc.h"
-#include "opal/datatype/opal_convertor.h"
+#include "mpi/abi_classes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -15,64 +13,125 @@
  * the sizes of those that are part of ours, or whose fields are used here, are compared with what
  * libmpi itself says. A structure that has changed and kept its size is not found.
  */
-#define CLASS(type)                        \
-    {                                      \
-#type, sizeof(type), &type##_class \
-    }
+#define CLASS(type) {#type, sizeof(type), &type##_class},
 static const struct {
     const char *name;
     size_t built;
     const opal_class_t *loaded;
-} classes[] = {
-    CLASS(mca_coll_base_module_t),
-    CLASS(ompi_communicator_t),
-    CLASS(ompi_group_t),
-    CLASS(ompi_proc_t),
-    CLASS(ompi_request_t),
-    CLASS(ompi_coll_base_nbc_request_t),
-    CLASS(ompi_datatype_t),
-    CLASS(ompi_op_t),
-    CLASS(opal_datatype_t),
-    CLASS(opal_convertor_t),
-    CLASS(opal_mutex_t),
-    CLASS(mca_base_component_list_item_t),
-    CLASS(mca_topo_base_module_t),
-    CLASS(mca_topo_base_comm_cart_2_2_0_t),
-    CLASS(mca_topo_base_comm_graph_2_2_0_t),
-    CLASS(mca_topo_base_comm_dist_graph_2_2_0_t),
-};
+} classes[] = {GR_ABI_CLASSES(CLASS)};
+enum { CLASSES = sizeof(classes) / sizeof(classes[0]) };
 
 /*
- * libmpi's version as text; whether it is of the series that this was built for, or does not say.
+ * Releases of the series 5.0 that have the same structures. In a row are pointers that these two
+ * structures have more than in layout A; all others are alike.
  */
-static bool is_our_series(char version[MPI_MAX_LIBRARY_VERSION_STRING])
-{
-    int length, built[2], loaded[2];
+static const struct layout {
+    const char *name, *releases;
+    int first;        /* release */
+    int module;       /* in mca_coll_base_module_t */
+    int communicator; /* in ompi_communicator_t */
+} layouts[] = {
+    {"A", "5.0.0 to 5.0.6", 0, 0, 0},
+    {"B", "5.0.7 to 5.0.9", 7, 0, 1},    /* c_index_vec */
+    {"C", "5.0.10 and later", 10, 1, 1}, /* coll_revoke_local */
+};
+enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
 
-    if (2 != sscanf(GR_BUILT_FOR, "%d.%d", &built[0], &built[1]) ||
-        MPI_SUCCESS != MPI_Get_library_version(version, &length) ||
-        2 != sscanf(version, "Open MPI v%d.%d", &loaded[0], &loaded[1])) {
-        return true;
+/* The layout that this was built for; NULL: it was built for another series. */
+static const struct layout *layout_built(void)
+{
+    for (int k = 0; k < LAYOUTS; k++) {
+        if (0 == strcmp(layouts[k].name, GR_LAYOUT)) {
+            return &layouts[k];
+        }
     }
-    version[strcspn(version, ",")] = '\0';
-    return built[0] == loaded[0] && built[1] == loaded[1];
+    return NULL;
+}
+
+/* The layout of a release of the series 5.0. */
+static const struct layout *layout_of(int release)
+{
+    int k = 0;
+
+    while (k + 1 < LAYOUTS && release >= layouts[k + 1].first) {
+        k++;
+    }
+    return &layouts[k];
+}
+
+/* Whether a size has grown by so many pointers, and padding where it has. */
+static bool has_grown(size_t built, size_t loaded, int pointers)
+{
+    ptrdiff_t grown = (ptrdiff_t) loaded - (ptrdiff_t) built;
+    ptrdiff_t padding = grown - pointers * (ptrdiff_t) sizeof(void *);
+
+    return 0 == pointers ? 0 == grown : labs((long) padding) <= (long) sizeof(void *);
+}
+
+/* The layout whose sizes libmpi has, by all classes; NULL: none of the table. */
+static const struct layout *layout_of_sizes(const struct layout *built)
+{
+    for (int k = 0; k < LAYOUTS; k++) {
+        int fit = 0;
+
+        for (int i = 0; i < CLASSES; i++) {
+            int pointers = 0;
+
+            if (0 == strcmp(classes[i].name, "mca_coll_base_module_t")) {
+                pointers = layouts[k].module - built->module;
+            } else if (0 == strcmp(classes[i].name, "ompi_communicator_t")) {
+                pointers = layouts[k].communicator - built->communicator;
+            }
+            fit += has_grown(classes[i].built, classes[i].loaded->cls_sizeof, pointers);
+        }
+        if (CLASSES == fit) {
+            return &layouts[k];
+        }
+    }
+    return NULL;
+}
+
+/* The class whose size differs; -1: none. */
+static int class_that_differs(void)
+{
+    for (int k = 0; k < CLASSES; k++) {
+        if (classes[k].built != classes[k].loaded->cls_sizeof) {
+            return k;
+        }
+    }
+    return -1;
 }
 
 bool mca_coll_gpuring_abi_differs(char *why, size_t size)
 {
+    const struct layout *built = layout_built(), *loaded = built;
+    int numbers[2][3] = {{0}}, other = class_that_differs(), length;
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    size_t k;
 
-    if (!is_our_series(version)) {
-        snprintf(why, size, "%s", version);
-        return true;
-    }
-    for (k = 0; k < sizeof(classes) / sizeof(classes[0]); k++) {
-        if (classes[k].built != classes[k].loaded->cls_sizeof) {
-            snprintf(why, size, "%s: %zu bytes built, %zu loaded", classes[k].name,
-                     classes[k].built, classes[k].loaded->cls_sizeof);
+    /* a libmpi that does not say its version is judged by its sizes */
+    if (3 == sscanf(GR_BUILT_FOR, "%d.%d.%d", &numbers[0][0], &numbers[0][1], &numbers[0][2]) &&
+        MPI_SUCCESS == MPI_Get_library_version(version, &length) &&
+        3 ==
+            sscanf(version, "Open MPI v%d.%d.%d", &numbers[1][0], &numbers[1][1], &numbers[1][2])) {
+        version[strcspn(version, ",")] = '\0';
+        if (numbers[0][0] != numbers[1][0] || numbers[0][1] != numbers[1][1]) {
+            snprintf(why, size, "%s", version);
             return true;
         }
+        loaded = NULL == built ? NULL : layout_of(numbers[1][2]);
+    }
+    if (NULL != built && 0 <= other) {
+        loaded = layout_of_sizes(built);
+    }
+    if (loaded != built && NULL != loaded) {
+        snprintf(why, size, "this libmpi has layout %s, of %s; the component has layout %s, of %s",
+                 loaded->name, loaded->releases, built->name, built->releases);
+        return true;
+    }
+    if (0 <= other) {
+        snprintf(why, size, "%s: %zu bytes built, %zu loaded", classes[other].name,
+                 classes[other].built, classes[other].loaded->cls_sizeof);
+        return true;
     }
     return false;
 }

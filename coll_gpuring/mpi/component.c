@@ -122,7 +122,7 @@ static int gpuring_close(void)
 
 static int gpuring_init_query(bool progress_threads, bool mpi_threads)
 {
-    char why[128];
+    char why[192];
 
     /* any thread level is fine: what communicators share is locked */
     (void) progress_threads;
@@ -131,10 +131,12 @@ static int gpuring_init_query(bool progress_threads, bool mpi_threads)
         return OMPI_SUCCESS;
     }
     if (0 == OPAL_PROC_MY_NAME.vpid) {
-        opal_output(0,
-                    "gpuring: built for Open MPI %s, loaded by another (%s); gpuring is off. "
-                    "Rebuild it with this Open MPI: configure --with-ompi=DIR",
-                    GR_BUILT_FOR, why);
+        opal_output(
+            0,
+            "gpuring: built for Open MPI %s, loaded by another (%s); gpuring is off. "
+            "Rebuild it with this Open MPI: configure --with-ompi=DIR; or take the variant of "
+            "gpuring's bundle that gpuring_abi names",
+            GR_BUILT_FOR, why);
     }
     return OMPI_ERR_NOT_SUPPORTED;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The answers of a libmpi of another release. component_test.sh compiles coll_gpuring_abi.c to call
- * these functions instead of libmpi's. -DGR_OTHER=TYPE: the structure that has another size.
+ * The answers of a libmpi of another release. component_test.sh compiles mpi/abi.c to call these
+ * functions instead of libmpi's. -DGR_OTHER=TYPE: the structure that has another size, by
+ * GR_OTHER_BYTES. -DGR_OTHER_VERSION: the release.
  */
 #include "ompi_config.h"
 
@@ -12,13 +13,20 @@
 
 #include <string.h>
 
+#if !defined(GR_OTHER_BYTES)
+#define GR_OTHER_BYTES 8
+#endif
+#if !defined(GR_OTHER_VERSION)
+#define GR_OTHER_VERSION "3.9.1"
+#endif
+
 extern opal_class_t gr_other_release_class;
-opal_class_t gr_other_release_class = {.cls_sizeof = sizeof(GR_OTHER) + 8};
+opal_class_t gr_other_release_class = {.cls_sizeof = sizeof(GR_OTHER) + GR_OTHER_BYTES};
 
 int gr_other_release_version(char *version, int *length);
 int gr_other_release_version(char *version, int *length)
 {
-    strcpy(version, "Open MPI v3.9.1, package: another one");
+    strcpy(version, "Open MPI v" GR_OTHER_VERSION ", package: another one");
     *length = (int) strlen(version);
     return MPI_SUCCESS;
 }

@@ -43,14 +43,14 @@ fi
 objects=$(in_make print-component-objects | tr ' ' '\n' | grep -v -- '-abi\.lo$' |
     sed "s|^\(.*\)/\([^/]*\)\.lo$|$builddir/\1/.libs/\2.o|")
 
-# links_against NAME OPTIONS: abi.c with these compiler options, into $work/abi
+# links_against NAME OPTIONS [TYPE [OPTIONS]]: abi.c with these compiler options, into $work/abi; what abi_guard.c is to say
 links_against() {
     rm -rf "$work/abi"
     mkdir "$work/abi"
     # shellcheck disable=SC2086
     eval gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden $flags $2 -c "$srcdir/coll_gpuring/mpi/abi.c" \
             -o "$work/abi.o" 2>"$work/err" &&
-        eval gcc -std=gnu11 -O2 -fPIC $flags -DGR_OTHER="${3:-ompi_request_t}" -c "$srcdir/tests/build/abi_guard.c" \
+        eval gcc -std=gnu11 -O2 -fPIC $flags -DGR_OTHER="${3:-ompi_request_t}" ${4:-} -c "$srcdir/tests/build/abi_guard.c" \
             -o "$work/class.o" 2>>"$work/err" &&
         gcc -shared -o "$work/abi/mca_coll_gpuring.so" "$work/abi.o" "$work/class.o" $objects \
             "$builddir/.libs/libgrengine.a" "$builddir/.libs/libgrcore.a" -lm 2>>"$work/err"
@@ -73,6 +73,22 @@ for type in mca_coll_base_module_t ompi_coll_base_nbc_request_t opal_convertor_t
     links_against "another $type" "-D${type}_class=gr_other_release_class" $type
     is_off "another $type" "($type: [0-9]* bytes built, [0-9]* loaded)"
 done
+
+# Layouts of the series 5.0, by release and by size, as a component for 5.0.7 meets them.
+as_b="-UGR_LAYOUT -DGR_LAYOUT='\"B\"' -UGR_BUILT_FOR -DGR_BUILT_FOR='\"5.0.7\"' -DMPI_Get_library_version=gr_other_release_version"
+while read -r release type bytes layout of; do
+    links_against "$release, $type $bytes" "$as_b -D${type}_class=gr_other_release_class" "$type" \
+        "-DGR_OTHER_BYTES=$bytes -DGR_OTHER_VERSION='\"$release\"'"
+    is_off "$release, $type $bytes" "(this libmpi has layout $layout, of $of; the component has layout B, of 5.0.7 to 5.0.9)"
+done <<'END'
+5.0.11 mca_coll_base_module_t 8 C 5.0.10 and later
+5.0.9 mca_coll_base_module_t 8 C 5.0.10 and later
+5.0.6 ompi_communicator_t -16 A 5.0.0 to 5.0.6
+5.0.6 ompi_communicator_t 0 A 5.0.0 to 5.0.6
+END
+links_against "5.0.8, ompi_op_t 8" "$as_b -Dompi_op_t_class=gr_other_release_class" ompi_op_t "-DGR_OTHER_VERSION='\"5.0.8\"'"
+is_off "5.0.8, ompi_op_t 8" "(ompi_op_t: [0-9]* bytes built, [0-9]* loaded)"
+
 links_against "another series" -DMPI_Get_library_version=gr_other_release_version
 is_off "another series" "(Open MPI v3.9.1)"
 tap_done

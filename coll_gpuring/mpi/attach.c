@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An Open MPI that was configured with --disable-dlopen, as the wheels of PyPI are, opens no
+ * component from a file. It has a list of the components that are built in, which it reads in
+ * MPI_Init. A process that loads this component before that (LD_PRELOAD, or the .pth file of
+ * gpuring's wheel) finds it on that list.
+ */
+#include "mpi/component.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The built-in components of the framework that opens files. Without it, no file is opened. */
+OPAL_DECLSPEC extern const mca_base_component_t *mca_dl_base_static_components[];
+
+__attribute__((constructor)) static void attach(void)
+{
+    const mca_base_component_t **built_in = ompi_coll_base_framework.framework_static_components;
+    const mca_base_component_t *own = &mca_coll_gpuring_component.collm_version;
+    const mca_base_component_t **list;
+    size_t n;
+
+    if (NULL != mca_dl_base_static_components[0] || NULL == built_in) {
+        return;
+    }
+    for (n = 0; NULL != built_in[n]; n++) {
+        if (0 == strcmp(built_in[n]->mca_component_name, own->mca_component_name)) {
+            return;
+        }
+    }
+    list = malloc((n + 2) * sizeof(*list)); /* lives as long as the process */
+    if (NULL == list) {
+        return;
+    }
+    memcpy(list, built_in, n * sizeof(*list));
+    list[n] = own;
+    list[n + 1] = NULL;
+    ompi_coll_base_framework.framework_static_components = list;
+}
