@@ -13,8 +13,9 @@ gr_layout_of() {
 gr_ompi_target=$gr_ompi_version
 AS_IF([test -n "$with_ompi_layout" && test "x$with_ompi_layout" != xyes], [gr_ompi_target=$with_ompi_layout])
 gr_layout=`gr_layout_of "$gr_ompi_target"`
-gr_ompi_header_version() { sed -n "s/^.define OMPI_$[]1_VERSION *//p" "$gr_ompi_incdir/mpi.h" | head -n 1; }
+gr_ompi_header_version() { sed -n "s/^. *define OMPI_$[]1_VERSION *//p" "$gr_ompi_incdir/mpi.h" | head -n 1; }
 gr_headers=`gr_ompi_header_version MAJOR`.`gr_ompi_header_version MINOR`.`gr_ompi_header_version RELEASE`
+AS_IF([test "$gr_headers" = ..], [gr_headers=$gr_ompi_target])
 gr_headers_layout=`gr_layout_of "$gr_headers"`
 gr_layout_cppflags=
 AC_MSG_CHECKING([for the structures of Open MPI $gr_ompi_target])

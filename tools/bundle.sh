@@ -13,18 +13,19 @@ fail() { echo "bundle: $*" >&2; exit 1; }
 
 # pack VERSION PROGRAMS BUILD...
 pack() {
-    local version=$1 programs=$2 name root build abi folder made
+    local version=$1 programs=$2 name root build abi folder made program
     shift 2
     name=gpuring-$version-$(uname -m)
     made=$(mktemp -d)
     root=$made/$name
     mkdir -p "$root"/bin "$root"/lib/gpuring/gpuring-variants "$root"/modulefiles/gpuring
     for build; do
-        abi=$("$build/gpuring_abi_sizes")
-        folder=$root/lib/gpuring/gpuring-variants/ompi-$(sed -n 's/^from //p' <<<"$abi")
+        abi=$build/bundle/abi
+        [ -s "$abi" ] || fail "$build has no bundle/abi: make bundle-parts there"
+        folder=$root/lib/gpuring/gpuring-variants/ompi-$(sed -n 's/^from //p' "$abi")
         [ ! -e "$folder" ] || fail "$build is for the same layout as another build folder: $(basename "$folder")"
         mkdir "$folder"
-        echo "$abi" >"$folder/abi"
+        cp "$abi" "$folder/"
         cp -L "$build"/component/* "$folder/"
     done
     cp "$programs/bundle/mca_coll_gpuring.so" "$top/coll_gpuring/help-coll-gpuring.txt" "$root/lib/gpuring/"

@@ -35,12 +35,14 @@ LEFT_OUT = re.compile(r"modulefiles/|bin/(gpuring-install|gpuring_bench|gpuring_
 
 
 def glibc(files):
-    """the newest version of the C library that a file asks for"""
-    newest = (2, 17)
-    for data in files:
-        for minor in re.findall(rb"GLIBC_2\.(\d+)\0", data):
-            newest = max(newest, (2, int(minor)))
-    return newest
+    """the version of the C library that all but variants ask for, and at least one variant"""
+    newest = {}
+    for path, (data, _) in files.items():
+        variant = re.search(r"gpuring-variants/([^/]*)/", path)
+        key = variant[1] if variant else ""
+        found = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)\0", data)]
+        newest[key] = max([newest.get(key, 17), *found])
+    return 2, max(newest.pop(""), min(newest.values()))
 
 
 def members(bundle):
@@ -66,7 +68,7 @@ def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     version, machine, files, texts = members(sys.argv[1])
-    tag = "py3-none-manylinux_%d_%d_%s" % (*glibc(data for data, _ in files.values()), machine)
+    tag = "py3-none-manylinux_%d_%d_%s" % (*glibc(files), machine)
     for name in os.listdir(os.path.join(HERE, "gpuring")):
         if name.endswith(".py"):
             with open(os.path.join(HERE, "gpuring", name), "rb") as file:

@@ -37,6 +37,14 @@ without() { job && ! seen '^# allreduce +host' && seen '^allreduce,2,'; }
 ok "gpuring_abi: it fits" abi
 ok "gpuring_abi names the release" seen "^Open MPI [0-9.]+, $libmpi"
 ok "a job runs through the variant" with
+"$work/b/bin/gpuring-install" --here >"$work/why" 2>&1
+with_file() {
+    [ "$OMPI_LOADS" != no ] || return 0
+    OMPI_MCA_mca_base_envar_file_prefix=$work/b/etc/gpuring-mca.conf $(in_make print-mpirun) --oversubscribe \
+        --mca coll gpuring --mca coll_gpuring_report summary -np 2 "$builddir/gpuring_bench" allreduce -m 8:8 -i 1 -x 0 -B 1 \
+        -o csv >"$work/out" 2>&1 && seen '^# allreduce +host' && ! seen 'bad prefix'
+}
+ok "gpuring-install --here: a job with its file finds the bundle" with_file
 ok "the stub needs no library of Open MPI" [ "$(readelf -d "$work/b/lib/gpuring/mca_coll_gpuring.so" | grep -cE 'NEEDED.*(mpi|open-pal)')" = 0 ]
 
 # of two that have the right sizes, the one whose first release is not after libmpi's

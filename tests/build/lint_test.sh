@@ -19,7 +19,7 @@ files() {
     find coll_gpuring benchmarks packaging tests tools check demo \( -path '*/compat/shim' -o -path tests/fuzz/corpus \) -prune -o \
         -type f \( "${names[@]:1}" \) -print | sort
 }
-scripts() { grep -lE '^#!.*(bash|sh)$' .ci/run $(files '*.sh' '*.in' check demo); }
+scripts() { grep -lE '^#!.*(bash|sh)$' .ci/run $(files '*.sh' '*.in' check demo gpuring-install); }
 
 # lint TITLE TOOL VERSION COMMAND...: the row of a tool of that version; what it prints is what it found
 lint() {
