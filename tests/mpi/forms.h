@@ -109,7 +109,7 @@ void form_fill(struct form_call *c, uint64_t salt);
 
 /*
  * Gives the call arrays of its own, in one allocation that begins at wide_counts, with what is in
- * those that it has; returns the bytes.
+ * the narrow ones that it has; returns the bytes.
  */
 size_t form_arrays(struct form_call *c);
 

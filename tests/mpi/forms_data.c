@@ -94,6 +94,14 @@ static void plan(struct form_call *c)
     }
 }
 
+static void widen(struct form_call *c)
+{
+    for (int r = 0; r < c->size; r++) {
+        c->wide_counts[r] = c->counts[r];
+        c->wide_displs[r] = c->displs[r];
+    }
+}
+
 size_t form_arrays(struct form_call *c)
 {
     const struct form_call had = *c;
@@ -107,9 +115,11 @@ size_t form_arrays(struct form_call *c)
     c->wide_displs = (MPI_Aint *) (c->wide_counts + n);
     c->counts = (int *) (c->wide_displs + n);
     c->displs = c->counts + n;
-    if (NULL != had.wide_counts) {
-        memcpy(c->wide_counts, had.wide_counts, bytes);
+    for (size_t r = 0; r < n; r++) {
+        c->counts[r] = NULL != had.counts ? had.counts[r] : 0;
+        c->displs[r] = NULL != had.displs ? had.displs[r] : 0;
     }
+    widen(c);
     return bytes;
 }
 
@@ -130,10 +140,7 @@ void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shap
     }
     (void) form_arrays(c);
     plan(c);
-    for (int r = 0; r < c->size; r++) {
-        c->wide_counts[r] = c->counts[r];
-        c->wide_displs[r] = c->displs[r];
-    }
+    widen(c);
     in_place =
         shape->in_place && info->in_place && (COLL_REDUCE != shape->coll || c->rank == c->root);
     room = in_place && c->inputs > c->compared ? c->inputs : c->compared;
