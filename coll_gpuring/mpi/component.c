@@ -24,13 +24,6 @@
 
 #include "link/pool.h"
 
-#include "opal/util/show_help.h"
-
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int gpuring_register(void);
 static int gpuring_open(void);
 static int gpuring_close(void);
@@ -70,30 +63,8 @@ static int gpuring_register(void)
     return rc;
 }
 
-/* Let show_help find our help file beside the component, where it is when nothing was installed. */
-static void add_help_dir(void)
-{
-    Dl_info info;
-    char *dir, *slash;
-
-    if (0 == dladdr((void *) &mca_coll_gpuring_component, &info) || NULL == info.dli_fname) {
-        return;
-    }
-    dir = strdup(info.dli_fname);
-    if (NULL == dir) {
-        return;
-    }
-    slash = strrchr(dir, '/');
-    if (NULL != slash) {
-        *slash = '\0';
-        (void) opal_show_help_add_dir(dir);
-    }
-    free(dir);
-}
-
 static int gpuring_open(void)
 {
-    add_help_dir();
     mca_coll_gpuring_params_check();
     mca_coll_gpuring_modules_open();
     return mca_coll_gpuring_modex_publish();

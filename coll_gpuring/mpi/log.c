@@ -1,30 +1,95 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages for the user (engine/log.h), by Open MPI's output and help texts. */
+/*
+ * Messages for the user (engine/log.h), by Open MPI's output. Their texts are in a file, which
+ * Open MPI's show_help would read too, but not any more from 6.0 on: that has its texts built in.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* dladdr, vasprintf */
+#endif
 #include "mpi/ompi.h"
 
 #include "engine/log.h"
 
-#include "opal/util/show_help.h"
+#include "opal/mca/installdirs/installdirs.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define TEXTS "help-coll-gpuring.txt"
+
+static const char here; /* of the component's file, for dladdr */
+
+/* The file of texts in a folder, whose name has so many characters. NULL: it is not there. */
+static FILE *open_texts(const char *folder, int length)
+{
+    char *path = NULL;
+    FILE *file = NULL;
+
+    if (asprintf(&path, "%.*s/" TEXTS, length, folder) > 0) {
+        file = fopen(path, "r");
+        free(path);
+    }
+    return file;
+}
+
+/* The file beside the component, where it is before an installation, or the installed one. */
+static FILE *find_texts(void)
+{
+    const char *installed = opal_install_dirs.opaldatadir, *slash;
+    Dl_info info;
+    FILE *file = NULL;
+
+    if (0 != dladdr(&here, &info) && NULL != info.dli_fname &&
+        NULL != (slash = strrchr(info.dli_fname, '/'))) {
+        file = open_texts(info.dli_fname, (int) (slash - info.dli_fname));
+    }
+    return NULL == file && NULL != installed ? open_texts(installed, (int) strlen(installed))
+                                             : file;
+}
+
+/* The line below [topic], for vasprintf; to be freed. NULL: there is none, or no memory. */
+static char *find_text(const char *topic)
+{
+    size_t size = 0, length = strlen(topic);
+    FILE *file = find_texts();
+    char *line = NULL;
+    bool found = false;
+
+    while (NULL != file && !found && getline(&line, &size, file) > 0) {
+        found = '[' == line[0] && 0 == strncmp(line + 1, topic, length) && ']' == line[1 + length];
+    }
+    found = found && getline(&line, &size, file) > 0;
+    if (NULL != file) {
+        fclose(file);
+    }
+    if (!found) {
+        free(line);
+        return NULL;
+    }
+    line[strcspn(line, "\n")] = '\0';
+    return line;
+}
+
 /* Rendered here and printed as it is: mpirun's own aggregation shows only one message per topic. */
 void mca_coll_gpuring_warn(const char *topic, ...)
 {
+    char *format = find_text(topic), *text = NULL;
     va_list args;
-    char *text;
 
+    if (NULL == format) {
+        opal_output(0, "gpuring: %s (there is no file " TEXTS ", which says more)", topic);
+        return;
+    }
     va_start(args, topic);
-    text = opal_show_help_vstring("help-coll-gpuring.txt", topic, false, args);
-    va_end(args);
-    if (NULL != text) {
-        text[strcspn(text, "\n")] = '\0';
+    if (vasprintf(&text, format, args) >= 0) {
         opal_output(0, "%s", text);
         free(text);
     }
+    va_end(args);
+    free(format);
 }
 
 void mca_coll_gpuring_print(const char *format, ...)
