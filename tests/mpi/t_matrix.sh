@@ -40,7 +40,9 @@ done < <(rows_of_depth '^(auto  2|ring  [12]|chain 3|tree  2 4|flat  1)' <<<"$se
 only_in_all
 # more than 2^31 elements, or bytes where counts are int
 if [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -ge 14 ]; then
-    test_program "large calls, 2 ranks" 2 -- large
+    grun 2 --mca coll_gpuring_pack_mib 16384 -- large
+    tap_check "large calls, 2 ranks" good_through_gpuring
+    tap_check "    none falls back" seen '^# gpuring calls [0-9]+ handovers 0 '
 else
     tap_skip "large calls, 2 ranks" "less than 14 GiB are free"
 fi
