@@ -47,6 +47,7 @@ if [ ! -e "$dir/.complete" ]; then
 fi
 exec 9>&-
 
+mount --bind "$dir" "$dir" # a mount of its own, so that tests may have mount namespaces
 mount --bind /proc "$dir/proc"
 mount --bind /sys "$dir/sys"
 mount --bind /dev/shm "$dir/dev/shm"
