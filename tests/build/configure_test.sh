@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/../lib.sh"
 make_work
-unset MAKEFLAGS MFLAGS MAKELEVEL MPICC MPIRUN
+unset MAKEFLAGS MFLAGS MAKELEVEL MPICC
 mpicc=$(sed -n 's/^S\["MPICC"\]="\(.*\)"$/\1/p' "$builddir/config.status")
 libdir=$("$OMPI_INFO" --path libdir --parsable | sed 's/^path:libdir://')
 run=$MPIRUN
@@ -67,7 +67,7 @@ printf '#!/bin/sh\necho "gcc (another MPI)"\n' >"$work/bin/mpicc"
 chmod +x "$work/bin/mpicc"
 PKG_CONFIG_LIBDIR=$pc configured other --without-cuda --without-ucx OMPI_INFO="$work/bin/ompi_info" MPICC="$work/bin/mpicc"
 ok "another MPI's mpicc is refused" grep -q "mpicc is not Open MPI's" "$work/err"
-PKG_CONFIG_LIBDIR=$pc configured none --without-cuda --without-ucx --with-ompi="$work/nowhere"
+OMPI_INFO='' PKG_CONFIG_LIBDIR=$pc configured none --without-cuda --without-ucx --with-ompi="$work/nowhere"
 ok "where there is none, configure says what it looked for" grep -q 'neither ompi_info, pkg-config (ompi-c) nor mpicc' "$work/err"
 
 # ---- an nvcc that is too old for this g++ ----
