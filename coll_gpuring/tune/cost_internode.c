@@ -38,16 +38,43 @@
  */
 #define TURN 5.0
 
-/*
- * The chunks of a pipeline, and their length. With C chunks of s bytes each hop but the last costs
- * the first chunk s byte / C, and each further chunk costs its busiest rank `own`. C is a power of
- * two where slices have at most so many.
- */
-static double cut_pipeline(const struct gr_select_args *q, const struct gr_internode_cost *c,
-                           double own, double byte, uint32_t most, size_t *chunk_bytes)
+/* A pipeline of chunks, each of which passes several links between nodes one after the other. */
+struct pipeline {
+    double hops;  /* those links */
+    double own;   /* work of the busiest rank for a chunk */
+    double byte;  /* time per byte of a link */
+    double trip;  /* time until the writer of a message hears that its slot is free again */
+    double slots; /* chunks that are on their way at a time, in all channels and trees */
+};
+
+/* Time that a link is idle, per `slots` chunks, since none of its slots is free. */
+static double idle(const struct pipeline *pipe, double chunk)
 {
-    double s = (double) q->bytes, chunk = sqrt(s * own / (c->hops * byte)),
-           limit = (double) q->slot_bytes, n;
+    return fmax(0, pipe->trip - (pipe->slots - 1) * chunk * pipe->byte);
+}
+
+/*
+ * The best length of a chunk. With C chunks of s bytes each hop but the last costs the first chunk
+ * s byte / C, and each further chunk costs its busiest rank `own`. Where chunks are so short that
+ * links are idle between them, each costs a share of a round trip besides: then chunks are longer,
+ * up to the length at which slots are enough.
+ */
+static double best_chunk(const struct pipeline *pipe, double s)
+{
+    double fewest = s / (pipe->hops * pipe->byte), chunk = sqrt(fewest * pipe->own),
+           enough = fmin(pipe->trip / ((pipe->slots - 1) * pipe->byte), s / pipe->slots);
+
+    if (chunk >= enough) {
+        return chunk;
+    }
+    return fmin(sqrt(fewest * (pipe->own + pipe->trip / pipe->slots)), enough);
+}
+
+/* The chunks of a pipeline, and their length: a power of two where slices have at most so many. */
+static double cut_pipeline(const struct gr_select_args *q, const struct pipeline *pipe,
+                           uint32_t most, size_t *chunk_bytes)
+{
+    double s = (double) q->bytes, chunk = best_chunk(pipe, s), limit = (double) q->slot_bytes, n;
 
     chunk = chunk < MIN_CHUNK ? MIN_CHUNK : chunk;
     chunk = chunk < limit ? chunk : limit;
@@ -65,7 +92,8 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
 {
     struct gr_cost_terms terms = gr_terms_of(costs, q, GR_BY_SLOTS);
     struct gr_internode_cost c = gr_algorithms[algo]->internode_cost(&terms);
-    double s = (double) q->bytes, own = gr_terms_message(&q->internode), n, once, slices, passed;
+    double s = (double) q->bytes, own = gr_terms_message(&q->internode), n, once, slices, passed,
+           waits;
     double rails = q->internode.rails > 1 ? q->internode.rails : 1,
            byte = q->internode.byte * (nchannels < rails ? rails / nchannels : 1);
     uint32_t most = gr_algo_slice_chunks(algo);
@@ -75,15 +103,22 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
                                                        : costs->by[GR_BY_SLOTS].step) +
            c.messages * own;
     if (c.pipelined) {
-        own *= 1 + c.messages;
-        n = cut_pipeline(q, &c, own, byte, most, chunk_bytes);
+        struct pipeline pipe = {.hops = c.hops,
+                                .own = own * (1 + c.messages),
+                                .byte = byte,
+                                .trip = 2 * q->internode.step,
+                                .slots = q->nslots * nchannels * (c.two_trees ? 2 : 1)};
+
+        n = cut_pipeline(q, &pipe, most, chunk_bytes);
         /* none begins before the one before is through */
         slices = most > 1 ? ceil(n / most / nchannels) : 1;
+        waits = slices * (ceil(n / slices / pipe.slots) - 1);
         /* a single chunk is one tree's: to two below one */
         c.bytes += c.two_trees && n < 2 ? s : 0;
         /* a chunk, whole, at each node on its way */
         passed = n < 2 && s <= PACKET && 1 == q->internode.ranks ? 0 : s / n * byte;
-        return slices * (once + (c.hops - 1) * passed) + (n - slices) * own + c.bytes * byte;
+        return slices * (once + (c.hops - 1) * passed) + (n - slices) * pipe.own +
+               waits * idle(&pipe, s / n) + c.bytes * byte;
     }
     *chunk_bytes = q->slot_bytes;
     /* slices of other channels fill the time in which one waits */

@@ -248,6 +248,49 @@ static void a_chain_crosses_the_network_once_for_each_node(void **state)
 }
 
 /*
+ * A slot is free again after a round trip. Where that is long, the chunks of a pipeline fit the
+ * slots that there are, or keep the link busy for the round trip, but for what rounding to a power
+ * of two does; with fewer slots it takes longer.
+ */
+static void far_pipelines_wait_for_slots(void **state)
+{
+    static const enum gr_algo algos[] = {GR_ALGO_CHAIN, GR_ALGO_TREE};
+    struct gr_select_args q;
+    double us, few;
+    size_t bytes, chunk, k;
+
+    (void) state;
+    for (k = 0; k < sizeof(algos) / sizeof(algos[0]); k++) {
+        for (bytes = 16 << 10; bytes <= 1 << 20; bytes *= 2) {
+            double links = GR_ALGO_CHAIN == algos[k] ? 1 : 2;
+
+            q = nodes_question(GR_COLL_BCAST, 4, 1);
+            q.internode.step = 5120;
+            q.internode.message = 5;
+            q.internode.byte = 0.04;
+            set_bytes(&q, bytes);
+            us = gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
+            assert_true((double) bytes / (double) chunk <= 1.42 * q.nslots * links ||
+                        (q.nslots * links - 1) * (double) chunk * 0.04 > 0.7 * 2 * 5120 ||
+                        chunk == q.slot_bytes);
+            q.nslots = 2;
+            few = gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
+            assert_true(few >= us);
+            /* two slots of a chain: three round trips and more for what fills eight of their kind */
+            assert_true(GR_ALGO_CHAIN != algos[k] || bytes < 8 * q.slot_bytes ||
+                        few - us > 2 * 5120);
+            /* near nodes are heard of before the slots are full */
+            q.internode.step = 20;
+            q.nslots = 4;
+            us = gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
+            q.nslots = 16;
+            few = gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
+            assert_true(us < 1.001 * few && few < 1.001 * us);
+        }
+    }
+}
+
+/*
  * A rank of a bcast reads one board, and among many ranks one for each step of the way up and down;
  * in other collectives it reads those of all ranks, or of its groups.
  */
@@ -281,6 +324,7 @@ int main(void)
         cmocka_unit_test(large_messages_use_all_rails),
         cmocka_unit_test(ranks_that_share_cores_take_few_hops),
         cmocka_unit_test(a_chain_crosses_the_network_once_for_each_node),
+        cmocka_unit_test(far_pipelines_wait_for_slots),
         cmocka_unit_test(mailboxes_of_all_ranks_take_longer_to_read),
     };
 
