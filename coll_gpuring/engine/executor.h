@@ -29,6 +29,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Seconds that a failed call waits for ranks, or messages, that may never say that they are gone. */
+#define GR_LEAVE_SECONDS 10
+
 struct gr_op;
 struct gr_setup;
 

@@ -3,11 +3,13 @@
 #include "engine/host_steps.h"
 
 #include "engine/collectives.h"
+#include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/net_links.h"
 #include "engine/op.h"
 #include "engine/op_end.h"
 #include "engine/op_queue.h"
+#include "engine/runtime.h"
 #include "engine/setup.h"
 #include "engine/step_timing.h"
 
@@ -110,6 +112,7 @@ static void start_stepper(struct gr_op *op, const struct gr_backend *backend, vo
 
     gr_stepper_start(stepper, &op->kept.plan, backend, ctx);
     stepper->burst = op->nonblocking ? BURST : 0;
+    op->run.host.leave_by = 0;
 }
 
 static unsigned char *find_bounce(struct gr_op *op)
@@ -214,11 +217,22 @@ bool mca_coll_gpuring_host_waits_near(struct gr_op *op)
     return near;
 }
 
-/* The network may still send from this rank's buffers. */
+/*
+ * The network may still send from this rank's buffers. UCX says in the end whether it did. Open MPI
+ * may never say that a peer is gone: its messages are waited for so long and no longer.
+ */
 bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here)
 {
+    struct gr_host_run *run = &op->run.host;
+
     (void) here;
-    return 0 == op->run.host.op.zero_copy || mca_coll_gpuring_net_reclaim(op->queue);
+    if (0 == run->op.zero_copy || mca_coll_gpuring_net_reclaim(op->queue)) {
+        return true;
+    }
+    if (0 == run->leave_by) {
+        run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
+    }
+    return mca_coll_gpuring_net_by_messages() && gr_runtime_now() > run->leave_by;
 }
 
 int mca_coll_gpuring_host_finish(struct gr_op *op, int rc)

@@ -98,14 +98,36 @@ static int progress(void *ctx)
     return (int) do_with_all(gr_net_progress);
 }
 
+/*
+ * The devices that a network of a rail, or of number 0, may use; NULL: any. Returns false if none
+ * are left.
+ */
+static bool find_devices(int rail, const struct gr_transport *transport, char *text, size_t size,
+                         const char **device)
+{
+    int confined = 0 == rail ? mca_coll_gpuring_rails_confined(transport, text, size) : 0;
+
+    *device = 0 != rail ? mca_coll_gpuring_rail_name(rail) : 1 == confined ? text : NULL;
+    return 0 <= confined;
+}
+
 /* That of a rail, or 0, over that transport; NULL: there is none, its why says why. */
 static bool open_over(int rail, const struct gr_transport *transport)
 {
     struct network *n = &networks.on[rail];
-    const char *device = 0 == rail ? NULL : mca_coll_gpuring_rail_name(rail);
+    char devices[GR_NET_RAIL_DEVICES * GR_NET_DEVICE_BYTES];
+    const char *device;
     struct gr_net *net = NULL;
 
-    if (NULL == transport || 0 != gr_net_open(&net, transport, device, n->why, sizeof(n->why))) {
+    if (NULL == transport) {
+        return false;
+    }
+    if (!find_devices(rail, transport, devices, sizeof(devices), &device)) {
+        snprintf(n->why, sizeof(n->why),
+                 "btl_tcp_if_include or _exclude leaves %s no network device", transport->name);
+        return false;
+    }
+    if (0 != gr_net_open(&net, transport, device, n->why, sizeof(n->why))) {
         return false;
     }
     atomic_store_explicit(&n->net, net, memory_order_release);
@@ -399,11 +421,7 @@ size_t mca_coll_gpuring_net_zero_copy(const struct gr_op_queue *queue)
 {
     int least = gr_settings.nodes_zero_copy;
 
-    /*
-     * Open MPI may never say that a peer is gone, and so not give back the memory that it sends
-     * from
-     */
-    return NULL == queue->held || networks.by_pml || least < 0 ? 0 : least > 0 ? (size_t) least : 1;
+    return NULL == queue->held || least < 0 ? 0 : least > 0 ? (size_t) least : 1;
 }
 
 bool mca_coll_gpuring_net_reclaim(const struct gr_op_queue *queue)
@@ -417,6 +435,11 @@ bool mca_coll_gpuring_net_reclaim(const struct gr_op_queue *queue)
         }
     }
     return 0 == left;
+}
+
+bool mca_coll_gpuring_net_by_messages(void)
+{
+    return networks.by_pml;
 }
 
 void mca_coll_gpuring_net_leave(struct gr_op_queue *queue)

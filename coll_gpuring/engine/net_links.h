@@ -52,6 +52,9 @@ size_t mca_coll_gpuring_net_zero_copy(const struct gr_op_queue *queue);
  */
 bool mca_coll_gpuring_net_reclaim(const struct gr_op_queue *queue);
 
+/* Whether links go over MPI's messages. */
+bool mca_coll_gpuring_net_by_messages(void);
+
 /* Close the queue's links. */
 void mca_coll_gpuring_net_leave(struct gr_op_queue *queue);
 

@@ -72,7 +72,7 @@ struct gr_settings {
     int transport; /* of links between nodes: an enum gr_transport_kind; -1: any */
     /* slots of links between nodes may lie in device memory; -1: unless UCX would copy them */
     int gpu_rdma;
-    int nodes_zero_copy; /* bytes from which on UCX sends a message from where it lies; -1: none */
+    int nodes_zero_copy; /* bytes from which on a message is sent from where it lies; -1: none */
     int cuda;            /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;        /* most shared memory of links */
     int measure;         /* the job's first rank measures its machine */

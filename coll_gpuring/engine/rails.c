@@ -11,7 +11,10 @@
 #include "engine/process.h"
 #include "engine/comm.h"
 #include "engine/params.h"
+#include "engine/runtime.h"
 
+#include "base/errors.h"
+#include "net/interfaces.h"
 #include "net/load.h"
 #include "net/rails.h"
 #include "net/transport.h"
@@ -21,11 +24,48 @@
 
 static struct gr_net_rails rails = {.n = 1};
 
+/*
+ * The devices that links may use: the transport's, but for the interfaces that the user keeps MPI
+ * from, unless the transport itself was told which to use. Returns their number; *left_out: of the
+ * interfaces.
+ */
+static int devices_allowed(const struct gr_transport *transport, char (*names)[GR_NET_DEVICE_BYTES],
+                           int *left_out)
+{
+    bool exclude;
+    int chosen, n = transport->devices(names, GR_NET_RAIL_DEVICES, &chosen);
+    const char *list = chosen ? NULL : gr_runtime_interfaces(&exclude);
+
+    *left_out = 0;
+    return NULL == list ? n : gr_net_confine(names, n, list, exclude, left_out);
+}
+
+int mca_coll_gpuring_rails_confined(const struct gr_transport *transport, char *text, size_t size)
+{
+    char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES];
+    bool exclude;
+    int n, k, left_out = 0;
+
+    if (NULL == transport->devices || NULL == gr_runtime_interfaces(&exclude)) {
+        return 0;
+    }
+    n = devices_allowed(transport, names, &left_out);
+    if (0 == left_out) {
+        return 0;
+    }
+    text[0] = '\0';
+    for (k = 0; k < n; k++) {
+        snprintf(text + strlen(text), size - strlen(text), "%s%s", 0 == k ? "" : ",", names[k]);
+    }
+    return 0 == n ? GR_ERR_NET : 1;
+}
+
 int mca_coll_gpuring_rails_here(void)
 {
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES], why[256];
     int wanted = (int) gr_settings.params.value[GR_PARAM_NODES_RAILS];
     const struct gr_transport *transport;
+    int left_out;
 
     if (1 == wanted || 0 == gr_settings.priority || 0 == gr_settings.params.value[GR_PARAM_NODES] ||
         GR_TRANSPORT_PML == gr_settings.transport) {
@@ -34,7 +74,7 @@ int mca_coll_gpuring_rails_here(void)
     /* who needs the network says that there is none, and why */
     transport = gr_net_load(NULL, why, sizeof(why));
     if (NULL != transport) {
-        gr_net_find_rails(&rails, names, transport->devices(names, GR_NET_RAIL_DEVICES), "/sys");
+        gr_net_find_rails(&rails, names, devices_allowed(transport, names, &left_out), "/sys");
     }
     return 0 == wanted || rails.n < wanted ? rails.n : wanted;
 }

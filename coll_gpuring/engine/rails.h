@@ -6,6 +6,9 @@
 #include "engine/op_queue.h"
 #include "engine/comm.h"
 
+#include "net/transport.h"
+
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -16,6 +19,13 @@ int mca_coll_gpuring_rails_here(void);
 
 /* The device of this process's rail of that number, from 1. */
 const char *mca_coll_gpuring_rail_name(int rail);
+
+/*
+ * Where the user keeps MPI from some of the interfaces that a transport can use, and has not told
+ * the transport itself what to use: write the devices that are left, separated by commas, and
+ * return 1; GR_ERR_NET if none are left; otherwise 0.
+ */
+int mca_coll_gpuring_rails_confined(const struct gr_transport *transport, char *text, size_t size);
 
 /* The rail of a channel's links to other nodes, from 1; 0: there are none, and UCX chooses. */
 static inline int gr_rail_of(const struct gr_op_queue *queue, uint32_t channel)

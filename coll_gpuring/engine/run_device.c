@@ -2,6 +2,7 @@
 /* Executor: kernels on a device (exec/gpu/op.h). */
 #include "engine/run_device.h"
 
+#include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/failure_messages.h"
 #include "engine/op.h"
@@ -30,9 +31,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Seconds that a failed call waits until kernels of other ranks have left its buffers. */
-#define LEAVE_SECONDS 10
 
 /* ---- links and buffers ---- */
 
@@ -171,7 +169,7 @@ static bool device_abort(struct gr_op *op, bool here)
         if (!gr_gpu_op_exposed(&run->op)) {
             return true;
         }
-        run->leave_by = gr_runtime_now() + LEAVE_SECONDS;
+        run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
     }
     if (here) {
         mca_coll_gpuring_failure_tell(op->queue->comm);

@@ -119,6 +119,12 @@ void gr_runtime_unregister(enum gr_progress_kind kind);
 /* Whether ranks share cores: a rank that waits gives its core away soon. */
 bool gr_runtime_shares_cores(void);
 
+/*
+ * The network interfaces that the user confines MPI's TCP to (net/interfaces.h); *exclude: to all
+ * others. NULL: to none.
+ */
+const char *gr_runtime_interfaces(bool *exclude);
+
 /* Abort the job. */
 void gr_runtime_abort(void);
 

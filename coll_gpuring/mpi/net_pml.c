@@ -4,21 +4,29 @@
  * for where there is no UCX. They travel on MPI_COMM_WORLD with tags of their own, negative: no
  * receive of the application matches these.
  *
- *      tag - 0    [head | bytes | data that are few]   each connection has one receive posted
- *      tag - 1    [data that are many]                 posted at their place when the head has come
+ *      tag - 0    [head | few data]    each connection has one receive posted
+ *      tag - 1    [many data]          1 to MOST_PIECES messages, received where they belong
  *
- * Messages of one tag do not overtake each other, so the receives of data need no numbers.
+ * Messages of one tag do not overtake each other, so the receives of data need no numbers. Many
+ * data are sent from where they lie. A head's completion posts the receives of its data, before
+ * Open MPI handles the next message, so that they need not be kept anywhere else.
  *
- * Requests are looked at only, in pml_progress(): what completes them is Open MPI's progress, which
- * a rank that waits calls anyway. Called from here it would drive queues, and those the network
- * that this thread has locked. So only close calls it, and queues are not driven while a thread is
- * in here (gr_runtime_in_transport()).
+ * What consists of requests of the PML is a task. The completion of its last request puts the task
+ * into a list (link/doorbell.h), whatever thread that happens in, and progress() takes the list. A
+ * request has its callback before it is started: set later, another thread might complete it
+ * meanwhile, without the callback. So all are made as persistent requests and used once.
+ *
+ * Only Open MPI's progress completes requests, which a rank that waits calls anyway. Called from
+ * here it would drive queues, and those the network that this thread has locked. So only close
+ * calls it, and queues are not driven while a thread is in here (gr_runtime_in_transport()).
  */
 #include "mpi/runtime.h"
 
 #include "base/errors.h"
+#include "link/doorbell.h"
 #include "net/transport.h"
 
+#include "ompi/mca/pml/base/base.h"
 #include "ompi/mca/pml/pml.h"
 
 #include <stdlib.h>
@@ -29,51 +37,71 @@
 
 #define TAG_HEAD gr_runtime_tag(GR_TAGS_NET)
 #define TAG_DATA (TAG_HEAD - 1)
-#define MOST_HEADS 16 /* of a connection at a time: what keeps coming in does not keep the caller */
-#define LOOKS 4       /* connections in each call: of those that heads came from last; of all */
+#define MOST_ROUNDS 16 /* in a progress(): what keeps coming in does not keep the caller */
+
+/*
+ * A message that is longer than what ob1 sends at once goes as several, which are not: ob1 would
+ * ask the receiver first. The receiver has room for all of them, and over a network that is busy
+ * its answer waits behind data.
+ */
+#define MOST_PIECES 8
+#define LEAST_PIECE 16384 /* where ob1 sends less at once, it may ask */
+#define OB1_HEADER 256    /* bytes, at most */
 
 struct first {
     struct gr_net_head head;
     uint64_t bytes;
+    uint64_t pieces; /* messages that the data come in; 0: they are here */
     unsigned char data[PACKED_BYTES];
 };
 #define FIRST_BYTES(data_bytes) (offsetof(struct first, data) + (data_bytes))
 
+/* What consists of requests of the PML. */
+struct task {
+    struct gr_doorbell bell; /* first, so that it leads to the task; rung when all are complete */
+    struct pml *pml;         /* NULL: that is closed, and nobody waits for the task */
+    void (*done)(struct task *task, bool failed);
+    atomic_int left;    /* requests that are not complete, and 1 while they are started */
+    atomic_bool failed; /* one of them */
+    struct task *next;  /* in the list of tasks in flight */
+    struct task **at;   /* the pointer to this one there */
+};
+
 struct connection {
+    struct task task; /* the receive of a head; in no list */
     void *peer;
     int rank; /* in MPI_COMM_WORLD */
     bool lost;
-    ompi_request_t *pml_request;
+    ompi_request_t *pml_request; /* while task.left is not 0 */
     struct first came;
 };
 
 /* A message that is being sent. */
 struct sending {
-    struct sending *next;
+    struct task task;
     struct connection *to;
     struct gr_net_message *message;
-    ompi_request_t *pml_requests[2]; /* the first, the data */
     struct first first;
 };
 
 /* Data that come in behind their head. */
 struct receiving {
-    struct receiving *next;
+    struct task task;
     struct connection *from;
     struct gr_net_head head;
-    ompi_request_t *pml_request;
-    void *dropped; /* memory for data whose link is gone */
+    bool unwanted; /* the link is gone */
+    void *dropped; /* memory for unwanted data */
 };
 
 struct pml {
     const struct gr_transport_up *up;
     struct connection **connections; /* [n]; owned */
     unsigned n;
-    unsigned turn;                    /* of the next one that is looked at */
-    struct connection *recent[LOOKS]; /* that heads came from last; NULL: none */
-    unsigned oldest;                  /* of these */
-    struct sending *sendings, *unused;
-    struct receiving *receivings;
+    struct gr_doorbells complete; /* tasks; used without the network's lock */
+    struct task *sendings;        /* in flight; so are receivings */
+    struct task *receivings;
+    struct task *unused;  /* sendings */
+    size_t at_once_bytes; /* that a message may have without being cut into pieces */
 };
 
 static _Thread_local bool inside;
@@ -88,64 +116,198 @@ static struct ompi_communicator_t *world(void)
     return &ompi_mpi_comm_world.comm;
 }
 
-static void lose(struct pml *p, struct connection *c, const char *why)
+static void lose(struct connection *c, const char *why)
 {
-    c->lost = true;
-    p->up->lost(p->up->ctx, c->peer, why);
+    const struct gr_transport_up *up = c->task.pml->up;
+
+    if (!c->lost) {
+        c->lost = true;
+        up->lost(up->ctx, c->peer, why);
+    }
+}
+
+/* ---- tasks ---- */
+
+static void fail(struct task *t)
+{
+    atomic_store_explicit(&t->failed, true, memory_order_relaxed);
+}
+
+static bool has_failed(struct task *t)
+{
+    return atomic_load_explicit(&t->failed, memory_order_relaxed);
+}
+
+static void begin(struct task *t, struct pml *p, void (*done)(struct task *task, bool failed))
+{
+    t->pml = p;
+    t->done = done;
+    t->bell.list = &p->complete;
+    atomic_store_explicit(&t->left, 1, memory_order_relaxed);
+    atomic_store_explicit(&t->failed, false, memory_order_relaxed);
+}
+
+static void list_insert(struct task **at, struct task *t)
+{
+    t->next = *at;
+    t->at = at;
+    if (NULL != t->next) {
+        t->next->at = &t->next;
+    }
+    *at = t;
+}
+
+static void list_remove(struct task *t)
+{
+    *t->at = t->next;
+    if (NULL != t->next) {
+        t->next->at = t->at;
+    }
+}
+
+/* Whether that was the last one. */
+static bool count_down(struct task *t)
+{
+    return 1 == atomic_fetch_sub_explicit(&t->left, 1, memory_order_acq_rel);
+}
+
+/*
+ * A request is complete. In a thread that is in here, progress() follows. In another one it is
+ * tried at once, for the receives of data to be posted in time.
+ */
+static int on_complete(ompi_request_t *request)
+{
+    struct task *t = request->req_complete_cb_data;
+    struct pml *p = t->pml;
+
+    if (MPI_SUCCESS != request->req_status.MPI_ERROR) {
+        fail(t);
+    }
+    (void) ompi_request_free(&request);
+    if (count_down(t) && NULL != p) {
+        gr_doorbell_ring(&t->bell);
+        if (!inside) {
+            p->up->ready(p->up->ctx);
+        }
+    }
+    return 1; /* Open MPI does not touch the request any more */
+}
+
+/* Start a request of a task; rc: of making it. OMPI error code. */
+static int start(struct task *t, int rc, ompi_request_t *request)
+{
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    request->req_complete_cb = on_complete;
+    request->req_complete_cb_data = t;
+    atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed);
+    rc = MCA_PML_CALL(start(1, &request));
+    if (OMPI_SUCCESS != rc) { /* what the PML has done with the request is not known: it stays */
+        request->req_complete_cb = NULL;
+        atomic_fetch_sub_explicit(&t->left, 1, memory_order_relaxed);
+    }
+    return rc;
+}
+
+/* No more requests will be started. Whether all are complete; if not, done() is called later. */
+static bool is_through(struct task *t)
+{
+    return count_down(t);
+}
+
+static int post_send(struct task *t, const struct connection *c, int tag, const void *buf,
+                     size_t bytes)
+{
+    ompi_request_t *request;
+    int rc = MCA_PML_CALL(isend_init(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD,
+                                     world(), &request));
+
+    return start(t, rc, request);
+}
+
+static int post_receive(struct task *t, const struct connection *c, int tag, void *buf,
+                        size_t bytes, ompi_request_t **request)
+{
+    int rc = MCA_PML_CALL(irecv_init(buf, bytes, MPI_BYTE, c->rank, tag, world(), request));
+
+    return start(t, rc, *request);
+}
+
+/* Length of the pieces of a message, but for the last one. */
+static size_t piece_bytes(size_t bytes, size_t pieces)
+{
+    return (bytes + pieces - 1) / pieces;
 }
 
 /* ---- what goes out ---- */
 
 static struct sending *sending_get(struct pml *p)
 {
-    struct sending *s = p->unused;
+    struct task *t = p->unused;
 
-    if (NULL == s) {
-        return malloc(sizeof(*s));
+    if (NULL == t) {
+        return calloc(1, sizeof(struct sending));
     }
-    p->unused = s->next;
-    return s;
+    p->unused = t->next;
+    return (struct sending *) t;
 }
 
 static void sending_put(struct pml *p, struct sending *s)
 {
-    s->next = p->unused;
-    p->unused = s;
+    list_remove(&s->task);
+    s->task.next = p->unused;
+    p->unused = &s->task;
 }
 
-/* 1: it is through; 0: not yet; negative: it failed. */
-static int sending_state(struct sending *s)
+static void on_sent(struct task *t, bool failed)
 {
-    int first = mca_coll_gpuring_pml_request_done(&s->pml_requests[0]),
-        data = mca_coll_gpuring_pml_request_done(&s->pml_requests[1]);
+    struct sending *s = (struct sending *) t;
+    struct pml *p = t->pml;
+    struct gr_net_message *message = s->message;
 
-    return 0 > first || 0 > data ? GR_ERR_LOST : first && data;
-}
-
-static int post_send(const void *buf, size_t bytes, int tag, const struct connection *c,
-                     ompi_request_t **pml_request)
-{
-    return MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD,
-                              world(), pml_request));
-}
-
-static int send_both(struct sending *s, const void *data, size_t bytes)
-{
-    bool packed = NULL != data && bytes <= PACKED_BYTES;
-    int rc;
-
-    s->pml_requests[0] = s->pml_requests[1] = MPI_REQUEST_NULL;
-    s->first.head = s->message->head;
-    s->first.bytes = NULL == data ? CONTROL : bytes;
-    if (packed) {
-        memcpy(s->first.data, data, bytes);
+    if (failed) {
+        lose(s->to, "Open MPI has not sent a message");
     }
-    rc =
-        post_send(&s->first, FIRST_BYTES(packed ? bytes : 0), TAG_HEAD, s->to, &s->pml_requests[0]);
-    if (OMPI_SUCCESS == rc && NULL != data && !packed) {
-        rc = post_send(data, bytes, TAG_DATA, s->to, &s->pml_requests[1]);
+    sending_put(p, s);
+    p->up->sent(p->up->ctx, message, failed ? GR_ERR_LOST : 0);
+}
+
+static uint64_t pieces_of(const struct pml *p, size_t bytes)
+{
+    size_t n = bytes / p->at_once_bytes + (0 != bytes % p->at_once_bytes);
+
+    return bytes <= PACKED_BYTES ? 0 : n <= MOST_PIECES ? n : 1;
+}
+
+/* OMPI error code. */
+static int send_pieces(struct sending *s, const void *data, size_t bytes)
+{
+    size_t piece = piece_bytes(bytes, s->first.pieces), at;
+    int rc = OMPI_SUCCESS;
+
+    for (at = 0; at < bytes && OMPI_SUCCESS == rc; at += piece) {
+        rc = post_send(&s->task, s->to, TAG_DATA, (const char *) data + at,
+                       bytes - at < piece ? bytes - at : piece);
     }
     return rc;
+}
+
+/* OMPI error code. */
+static int send_both(struct sending *s, const void *data, size_t bytes)
+{
+    size_t packed = 0;
+    int rc;
+
+    s->first.head = s->message->head;
+    s->first.bytes = NULL == data ? CONTROL : bytes;
+    s->first.pieces = NULL == data ? 0 : pieces_of(s->task.pml, bytes);
+    if (NULL != data && 0 == s->first.pieces) {
+        packed = bytes;
+        memcpy(s->first.data, data, bytes);
+    }
+    rc = post_send(&s->task, s->to, TAG_HEAD, &s->first, FIRST_BYTES(packed));
+    return OMPI_SUCCESS == rc && 0 != s->first.pieces ? send_pieces(s, data, bytes) : rc;
 }
 
 static int pml_send(void *end, void *connection, struct gr_net_message *message, const void *data,
@@ -154,186 +316,159 @@ static int pml_send(void *end, void *connection, struct gr_net_message *message,
     struct pml *p = end;
     struct connection *c = connection;
     struct sending *s = c->lost ? NULL : sending_get(p);
-    int state;
+    int rc;
 
     if (NULL == s) {
         return c->lost ? GR_ERR_LOST : GR_ERR_NOMEM;
     }
     s->to = c;
     s->message = message;
+    begin(&s->task, p, on_sent);
+    list_insert(&p->sendings, &s->task);
     inside = true;
-    state = OMPI_SUCCESS == send_both(s, data, bytes) ? sending_state(s) : GR_ERR_LOST;
+    rc = send_both(s, data, bytes);
     inside = false;
-    if (0 > state) {
-        /* s is not used again: one of its PML requests may be in flight */
-        lose(p, c, "Open MPI cannot send a message");
-    } else if (1 == state) {
-        sending_put(p, s);
-    } else {
-        s->next = p->sendings;
-        p->sendings = s;
+    if (OMPI_SUCCESS != rc) {
+        fail(&s->task);
+        lose(c, "Open MPI cannot send a message");
     }
-    return state;
-}
-
-static void look_at_sendings(struct pml *p)
-{
-    struct sending **at = &p->sendings, *s;
-    int state;
-
-    while (NULL != (s = *at)) {
-        state = sending_state(s);
-        if (0 == state) {
-            at = &s->next;
-            continue;
-        }
-        *at = s->next;
-        if (0 > state && !s->to->lost) {
-            lose(p, s->to, "Open MPI has not sent a message");
-        }
-        p->up->sent(p->up->ctx, s->message, 0 > state ? GR_ERR_LOST : 0);
-        if (0 < state) {
-            sending_put(p, s);
-        }
+    if (!is_through(&s->task)) {
+        return 0;
     }
+    sending_put(p, s);
+    return has_failed(&s->task) ? GR_ERR_LOST : 1;
 }
 
 /* ---- what comes in ---- */
 
-static int post_head(struct connection *c)
+static void on_received(struct task *t, bool failed)
 {
-    return MCA_PML_CALL(
-        irecv(&c->came, sizeof(c->came), MPI_BYTE, c->rank, TAG_HEAD, world(), &c->pml_request));
+    struct receiving *r = (struct receiving *) t;
+    const struct gr_transport_up *up = t->pml->up;
+
+    list_remove(t);
+    if (failed) {
+        lose(r->from, "Open MPI has not received a message");
+    }
+    if (!r->unwanted) {
+        up->recv_done(up->ctx, &r->head, failed ? GR_ERR_LOST : 0);
+    }
+    free(r->dropped);
+    free(r);
 }
 
-/* The data of a head are in flight. OMPI error code. */
-static int fetch(struct pml *p, struct connection *c, void *to)
+/* OMPI error code. */
+static int receive_pieces(struct receiving *r, char *to, size_t bytes, size_t pieces)
 {
-    struct receiving *r = malloc(sizeof(*r));
+    size_t piece = piece_bytes(bytes, pieces), at;
+    ompi_request_t *request;
+    int rc = OMPI_SUCCESS;
+
+    for (at = 0; at < bytes && OMPI_SUCCESS == rc; at += piece) {
+        rc = post_receive(&r->task, r->from, TAG_DATA, to + at,
+                          bytes - at < piece ? bytes - at : piece, &request);
+    }
+    return rc;
+}
+
+/*
+ * Receive the data of a head, in memory of their own if `to` is NULL. After an error the connection
+ * is lost: its next data would be taken for these. OMPI error code.
+ */
+static int fetch(struct connection *c, void *to)
+{
+    struct pml *p = c->task.pml;
+    struct receiving *r = calloc(1, sizeof(*r));
     size_t bytes = c->came.bytes;
-    int rc;
+    int rc = OMPI_ERR_OUT_OF_RESOURCE;
 
     if (NULL == r) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    *r = (struct receiving) {p->receivings, c, c->came.head, MPI_REQUEST_NULL, NULL};
-    if (NULL == to) {
-        to = r->dropped = malloc(bytes);
-    }
-    rc =
-        NULL == to
-            ? OMPI_ERR_OUT_OF_RESOURCE
-            : MCA_PML_CALL(irecv(to, bytes, MPI_BYTE, c->rank, TAG_DATA, world(), &r->pml_request));
-    if (OMPI_SUCCESS != rc) {
-        free(r->dropped);
-        free(r);
+        if (NULL != to) {
+            p->up->recv_done(p->up->ctx, &c->came.head, GR_ERR_LOST);
+        }
         return rc;
     }
-    p->receivings = r;
-    return OMPI_SUCCESS;
+    r->from = c;
+    r->head = c->came.head;
+    if (NULL == to) {
+        to = r->dropped = malloc(bytes);
+        r->unwanted = true;
+    }
+    begin(&r->task, p, on_received);
+    list_insert(&p->receivings, &r->task);
+    rc = NULL == to ? rc : receive_pieces(r, to, bytes, c->came.pieces);
+    if (OMPI_SUCCESS != rc) {
+        fail(&r->task);
+    }
+    if (is_through(&r->task)) {
+        on_received(&r->task, has_failed(&r->task));
+    }
+    return rc;
 }
 
 /* A head has come. OMPI error code. */
-static int take(struct pml *p, struct connection *c)
+static int take(struct connection *c)
 {
-    const struct gr_transport_up *up = p->up;
+    const struct gr_transport_up *up = c->task.pml->up;
     const struct first *first = &c->came;
     void *to;
-    int rc = OMPI_SUCCESS, on_gpu;
+    int on_gpu;
 
     if (CONTROL == first->bytes) {
         up->on_control(up->ctx, &first->head);
         return OMPI_SUCCESS;
     }
     to = up->get_recv_buffer(up->ctx, &first->head, first->bytes, &on_gpu);
-    if (first->bytes > PACKED_BYTES) {
-        rc = fetch(p, c, to);
-        if (OMPI_SUCCESS != rc && NULL != to) {
-            up->recv_done(up->ctx, &first->head, GR_ERR_LOST);
-        }
-    } else if (NULL != to) {
+    if (0 != first->pieces) {
+        return fetch(c, to);
+    }
+    if (NULL != to) {
         memcpy(to, first->data, first->bytes);
         up->recv_done(up->ctx, &first->head, 0);
     }
+    return OMPI_SUCCESS;
+}
+
+static int post_head(struct connection *c);
+
+static void on_head(struct task *t, bool failed)
+{
+    struct connection *c = (struct connection *) t;
+
+    if (!c->lost && (failed || OMPI_SUCCESS != take(c) || OMPI_SUCCESS != post_head(c))) {
+        lose(c, "Open MPI cannot receive a message");
+    }
+}
+
+/* One that has come already is taken in the next round of progress(). OMPI error code. */
+static int post_head(struct connection *c)
+{
+    int rc;
+
+    begin(&c->task, c->task.pml, on_head);
+    rc = post_receive(&c->task, c, TAG_HEAD, &c->came, sizeof(c->came), &c->pml_request);
+    if (is_through(&c->task) && OMPI_SUCCESS == rc) {
+        gr_doorbell_ring(&c->task.bell);
+    }
     return rc;
-}
-
-/* A head has come from it: more are likely to. */
-static void remember(struct pml *p, struct connection *c)
-{
-    unsigned k;
-
-    for (k = 0; k < LOOKS && c != p->recent[k]; k++) {
-    }
-    if (LOOKS == k) {
-        p->recent[p->oldest++ % LOOKS] = c;
-    }
-}
-
-static void look_at_heads(struct pml *p, struct connection *c)
-{
-    int k, rc = 1;
-
-    for (k = 0; k < MOST_HEADS && !c->lost; k++) {
-        rc = mca_coll_gpuring_pml_request_done(&c->pml_request);
-        if (0 == rc) {
-            return;
-        }
-        if (0 > rc || OMPI_SUCCESS != take(p, c) || OMPI_SUCCESS != post_head(c)) {
-            lose(p, c, "Open MPI cannot receive a message");
-        }
-        remember(p, c);
-    }
-}
-
-/*
- * Look for heads: a few connections each time, so that the time does not grow with the number of
- * processes that this one has links to. Those that heads came from last, and in turns all.
- */
-static void look_at_connections(struct pml *p)
-{
-    unsigned k;
-
-    for (k = 0; k < LOOKS && NULL != p->recent[k]; k++) {
-        look_at_heads(p, p->recent[k]);
-    }
-    for (k = 0; k < LOOKS && k < p->n; k++) {
-        look_at_heads(p, p->connections[p->turn++ % p->n]);
-    }
-}
-
-static void look_at_receivings(struct pml *p)
-{
-    struct receiving **at = &p->receivings, *r;
-    int state;
-
-    while (NULL != (r = *at)) {
-        state = mca_coll_gpuring_pml_request_done(&r->pml_request);
-        if (0 == state) {
-            at = &r->next;
-            continue;
-        }
-        *at = r->next;
-        if (0 > state && !r->from->lost) {
-            lose(p, r->from, "Open MPI has not received a message");
-        }
-        if (NULL == r->dropped) {
-            p->up->recv_done(p->up->ctx, &r->head, 0 > state ? GR_ERR_LOST : 0);
-        }
-        free(r->dropped);
-        free(r);
-    }
 }
 
 static void pml_progress(void *end)
 {
     struct pml *p = end;
+    struct gr_doorbell *bell = NULL;
+    struct task *t;
+    int k;
 
-    inside = true;
-    look_at_connections(p);
-    look_at_receivings(p);
-    look_at_sendings(p);
-    inside = false;
+    for (k = 0; k < MOST_ROUNDS && NULL != (bell = gr_doorbells_take(&p->complete)); k++) {
+        inside = true;
+        while (NULL != bell) {
+            t = (struct task *) bell;
+            bell = gr_doorbell_clear(bell);
+            t->done(t, has_failed(t));
+        }
+        inside = false;
+    }
 }
 
 /* ---- connections ---- */
@@ -355,7 +490,7 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
     struct pml *p = end;
     struct connection *c = calloc(1, sizeof(*c));
     struct connection **grown = realloc(p->connections, (p->n + 1) * sizeof(struct connection *));
-    int rc;
+    int rc = OMPI_ERR_BAD_PARAM;
 
     p->connections = NULL == grown ? p->connections : grown;
     if (NULL == c || NULL == grown) {
@@ -363,10 +498,13 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
         return GR_ERR_NOMEM;
     }
     c->peer = peer;
+    c->task.pml = p;
     memcpy(&c->rank, address, sizeof(c->rank));
-    inside = true;
-    rc = c->rank >= 0 && c->rank < ompi_comm_size(world()) ? post_head(c) : OMPI_ERR_BAD_PARAM;
-    inside = false;
+    if (c->rank >= 0 && c->rank < ompi_comm_size(world())) {
+        inside = true;
+        rc = post_head(c);
+        inside = false;
+    }
     if (OMPI_SUCCESS != rc) {
         snprintf(why, size, "Open MPI posts no receive from rank %d of MPI_COMM_WORLD: error %d",
                  c->rank, rc);
@@ -379,6 +517,17 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
 }
 
 /* ---- beginning and end ---- */
+
+/* How long a message may be that goes in one piece. */
+static size_t at_once_bytes(void)
+{
+    size_t bytes = mca_coll_gpuring_ompi_size("btl_tcp_eager_limit", 0);
+
+    return 0 != strcmp("ob1", mca_pml_base_selected_component.pmlm_version.mca_component_name) ||
+                   bytes < LEAST_PIECE + OB1_HEADER
+               ? SIZE_MAX
+               : bytes - OB1_HEADER;
+}
 
 static int pml_open(void **end, const struct gr_transport_up *up, const char *device, char *why,
                     size_t size)
@@ -395,47 +544,66 @@ static int pml_open(void **end, const struct gr_transport_up *up, const char *de
         return GR_ERR_NOMEM;
     }
     p->up = up;
+    p->at_once_bytes = at_once_bytes();
     *end = p;
     return 0;
 }
 
+static bool is_idle(const struct connection *c)
+{
+    return 0 == atomic_load_explicit(&c->task.left, memory_order_acquire);
+}
+
 /* What Open MPI does not give back in time stays: it may still write there. */
-static void connection_close(struct connection *c)
+static void close_connections(struct pml *p)
 {
     static const double force = 1; /* seconds; it takes no others to cancel a receive */
     double until = gr_runtime_now() + force;
+    struct connection *c;
+    unsigned k;
 
-    if (MPI_REQUEST_NULL != c->pml_request) {
-        (void) ompi_request_cancel(c->pml_request);
+    for (k = 0; k < p->n; k++) {
+        c = p->connections[k];
+        c->lost = true;
+        if (!is_idle(c)) {
+            (void) ompi_request_cancel(c->pml_request);
+        }
     }
-    while (0 == mca_coll_gpuring_pml_request_done(&c->pml_request) && gr_runtime_now() < until) {
-        opal_progress();
+    for (k = 0; k < p->n; k++) {
+        c = p->connections[k];
+        while (!is_idle(c) && gr_runtime_now() < until) {
+            opal_progress();
+        }
+        if (is_idle(c)) {
+            free(c);
+        } else {
+            c->task.pml = NULL;
+        }
     }
-    if (MPI_REQUEST_NULL == c->pml_request) {
-        free(c);
-    }
+    free(p->connections);
 }
 
 static void pml_close(void *end, double patience)
 {
     struct pml *p = end;
-    struct sending *s;
+    struct task *t;
     double until = gr_runtime_now() + patience;
 
     while ((NULL != p->sendings || NULL != p->receivings) && gr_runtime_now() < until) {
         opal_progress();
         pml_progress(p);
     }
-    for (s = p->sendings; NULL != s; s = s->next) {
-        p->up->sent(p->up->ctx, s->message, GR_ERR_LOST);
+    close_connections(p);
+    for (t = p->receivings; NULL != t; t = t->next) {
+        t->pml = NULL;
     }
-    while (p->n > 0) {
-        connection_close(p->connections[--p->n]);
+    for (t = p->sendings; NULL != t; t = t->next) {
+        t->pml = NULL;
+        p->up->sent(p->up->ctx, ((struct sending *) t)->message, GR_ERR_LOST);
     }
-    free(p->connections);
-    while (NULL != (s = p->unused)) {
-        p->unused = s->next;
-        free(s);
+    while (NULL != (t = p->unused)) {
+        p->unused = t->next;
+        free(t);
     }
     free(p);
 }

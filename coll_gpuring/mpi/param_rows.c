@@ -106,7 +106,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Mbit/s, for the cost model, 1..10000000. 0 (default): measured by a communicator's first "
      "call, if coll_gpuring_measure is 1, else 10000"},
     {"nodes_zero_copy", TUNER, GR_KIND_INT, -1, 4096, -1, INT_MAX, &gr_settings.nodes_zero_copy,
-     "Smallest message in host memory, in bytes, that UCX sends to another node from the user's "
+     "Smallest message in host memory, in bytes, that is sent to another node from the user's "
      "contiguous buffer, 0..2147483647 (default 4096). Smaller messages are copied to a slot "
      "first. -1: all messages are copied"},
     {"torus", USER, GR_KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,

@@ -8,6 +8,7 @@
 #include "ompi/mca/pml/pml.h"
 #include "ompi/proc/proc.h"
 #include "ompi/runtime/mpiruntime.h"
+#include "opal/mca/base/mca_base_var.h"
 #include "opal/util/proc.h"
 
 struct gr_process gr_process = GR_PROCESS_INIT;
@@ -41,6 +42,50 @@ int mca_coll_gpuring_engine_code(int rc)
     for (k = 0; k < NCODES && codes[k].ompi != rc; k++) {
     }
     return k < NCODES ? codes[k].error : GR_ERR_FAILED;
+}
+
+/* ---- variables of Open MPI ---- */
+
+/* NULL: there is none of that type, or nobody has set it if that is asked for. */
+static const mca_base_var_storage_t *variable(const char *name, mca_base_var_type_t type, bool set)
+{
+    const mca_base_var_storage_t *value = NULL;
+    const mca_base_var_t *var;
+    int index;
+
+    return OPAL_SUCCESS == mca_base_var_find_by_name(name, &index) &&
+                   OPAL_SUCCESS == mca_base_var_get(index, &var) && type == var->mbv_type &&
+                   (!set || MCA_BASE_VAR_SOURCE_DEFAULT != var->mbv_source) &&
+                   OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL)
+               ? value
+               : NULL;
+}
+
+size_t mca_coll_gpuring_ompi_size(const char *name, size_t otherwise)
+{
+    const mca_base_var_storage_t *value = variable(name, MCA_BASE_VAR_TYPE_SIZE_T, false);
+
+    return NULL == value ? otherwise : value->sizetval;
+}
+
+/* A text that somebody has set, or NULL. Where its component is not there, mpirun's word counts. */
+static const char *set_text(const char *name)
+{
+    const mca_base_var_storage_t *value = variable(name, MCA_BASE_VAR_TYPE_STRING, true);
+    char in_environment[64];
+    const char *text;
+
+    snprintf(in_environment, sizeof(in_environment), "OMPI_MCA_%s", name);
+    text = NULL == value ? getenv(in_environment) : value->stringval;
+    return NULL == text || '\0' == text[0] ? NULL : text;
+}
+
+const char *gr_runtime_interfaces(bool *exclude)
+{
+    const char *list = set_text("btl_tcp_if_include");
+
+    *exclude = NULL == list;
+    return NULL == list ? set_text("btl_tcp_if_exclude") : list;
 }
 
 /* ---- messages ---- */

@@ -44,6 +44,9 @@ static inline bool gr_ompi_should_log(struct ompi_communicator_t *comm, int leve
  */
 int mca_coll_gpuring_pml_request_done(ompi_request_t **pml_request);
 
+/* A size among Open MPI's variables (MCA), by its full name; `otherwise` if there is none. */
+size_t mca_coll_gpuring_ompi_size(const char *name, size_t otherwise);
+
 /*
  * Error codes: the code of Open MPI, or of MPI, for one of the engine; and the engine's for one of
  * Open MPI. 0 stays 0; the functions are for other codes.

@@ -29,6 +29,14 @@ static void lost(void *ctx, void *peer, const char *why)
     }
 }
 
+/* The transport has something to receive. */
+static void ready(void *ctx)
+{
+    uint64_t moved = 0;
+
+    gr_net_receive(ctx, &moved);
+}
+
 int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const char *device,
                 char *why, size_t size)
 {
@@ -40,7 +48,7 @@ int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const
     }
     net->transport = transport;
     net->up = (struct gr_transport_up) {
-        net, gr_net_get_recv_buffer, gr_net_recv_done, gr_net_on_control, gr_net_sent, lost};
+        net, gr_net_get_recv_buffer, gr_net_recv_done, gr_net_on_control, gr_net_sent, lost, ready};
     atomic_flag_clear(&net->busy);
     rc = transport->open(&net->end, &net->up, device, why, size);
     if (0 != rc) {

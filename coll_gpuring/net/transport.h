@@ -4,7 +4,7 @@
  * (ucx.h), and Open MPI's point-to-point messages (mpi/net_pml.h).
  *
  * One thread at a time calls a transport. A transport calls back from progress() only; lost() and
- * sent() also from send() and close().
+ * sent() also from send() and close(); ready() at any time.
  */
 #ifndef GR_NET_TRANSPORT_H
 #define GR_NET_TRANSPORT_H
@@ -87,6 +87,11 @@ struct gr_transport_up {
     void (*sent)(void *ctx, struct gr_net_message *message, int status);
     /* A connection is broken. peer: the argument of connect(). */
     void (*lost)(void *ctx, void *peer, const char *why);
+    /*
+     * Something is complete. Calls progress(), unless the end is in use, perhaps by this very
+     * thread: then its next progress() must find it. From any thread.
+     */
+    void (*ready)(void *ctx);
 };
 
 /* How a transport moves data in device memory. */
@@ -97,15 +102,15 @@ enum gr_net_gpus {
 };
 
 /* Version of struct gr_transport and of the types above. A loaded module may be older. */
-#define GR_TRANSPORT_VERSION 7
+#define GR_TRANSPORT_VERSION 8
 
 /* A transport. Functions return 0 or a negative error, with the reason in why[size]. */
 struct gr_transport {
     uint32_t version; /* GR_TRANSPORT_VERSION */
     const char *name;
     /*
-     * Open an end. device: the only device to use, one of devices(); NULL: any. *up must outlive
-     * the end.
+     * Open an end. device: the only devices to use, of devices(), separated by commas; NULL: any.
+     * *up must outlive the end.
      */
     int (*open)(void **end, const struct gr_transport_up *up, const char *device, char *why,
                 size_t size);
@@ -129,9 +134,10 @@ struct gr_transport {
     void (*progress)(void *end);
     /*
      * Write the names of up to n devices that it can use, in any order, and return their number.
-     * NULL: it cannot be restricted to a device.
+     * *chosen: the user has told the transport itself which ones. NULL: it cannot be restricted to
+     * a device.
      */
-    int (*devices)(char (*names)[GR_NET_DEVICE_BYTES], int n);
+    int (*devices)(char (*names)[GR_NET_DEVICE_BYTES], int n, int *chosen);
     /* How it moves data in device memory. NULL: not at all. */
     enum gr_net_gpus (*reaches_gpus)(void *end);
 };

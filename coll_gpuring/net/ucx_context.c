@@ -13,7 +13,7 @@
 #define CACHE "RCACHE_MAX_SIZE"
 #define CACHE_SIZE "4g"
 
-/* device: the only one, or NULL. cache: value of CACHE; NULL: UCX's default. */
+/* device: the only ones, or NULL. cache: value of CACHE; NULL: UCX's default. */
 static ucs_status_t make_context(const char *device, const char *cache, size_t ucp_request_bytes,
                                  ucp_context_h *context)
 {
@@ -139,12 +139,13 @@ static int find_devices(char *text, char (*names)[GR_NET_DEVICE_BYTES], int n)
  * UCX 1.13 lists what a context can use, restricted by UCX_TLS and UCX_NET_DEVICES, only in its
  * description. The layer below (uct) does not apply these variables.
  */
-int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n)
+int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n, int *chosen)
 {
     ucp_context_h context;
     char *text;
     int found = 0;
 
+    *chosen = NULL != getenv("UCX_NET_DEVICES");
     if (UCS_OK != make_context(NULL, NULL, 0, &context)) {
         return 0;
     }

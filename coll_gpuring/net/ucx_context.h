@@ -8,7 +8,7 @@
 #include <ucp/api/ucp.h>
 
 /*
- * Create a context for active messages. device: the only network device; NULL: UCX chooses.
+ * Create a context for active messages. device: the only network devices; NULL: UCX chooses.
  * ucp_request_bytes: space for the caller in each UCP request.
  */
 ucs_status_t gr_ucx_context(const char *device, size_t ucp_request_bytes, ucp_context_h *context);
@@ -22,6 +22,6 @@ ucs_status_t gr_ucx_context(const char *device, size_t ucp_request_bytes, ucp_co
 enum gr_net_gpus gr_ucx_reaches_gpus(ucp_context_h context);
 
 /* gr_transport.devices(); the names of shared memory and lo are among them. */
-int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n);
+int gr_ucx_devices(char (*names)[GR_NET_DEVICE_BYTES], int n, int *chosen);
 
 #endif

@@ -11,6 +11,8 @@ pml='--mca coll_gpuring_nodes_transport pml --mca coll_gpuring_verbose 1'
 goes_over_pml() { seen 'gpuring: links to other nodes go over pml'; }
 good_over_pml() { good_through_gpuring && goes_over_pml; }
 eight_over_pml() { eight_taken && goes_over_pml; }
+right_over_pml() { [ "$rc" = 0 ] && goes_over_pml; }
+sent_from_buffers() { [ "$(counted 'zero copy calls')" -gt 0 ]; }
 
 # ---- right, in all forms ----
 
@@ -18,13 +20,21 @@ forms() { # LAYOUT
     local form
     nodes "$1" 4 $pml $any_case -- matrix
     tap_check "$1: blocking, any case" good_over_pml
+    tap_check "    large messages from where they lie" sent_from_buffers
     for form in nonblocking persistent; do
         nodes "$1" 4 $pml -- $form $(depth 0 1)
         tap_check "$1: $form, each of the eight" eight_over_pml
     done
 }
 
+pieces() { # SLOT_BYTES TEXT
+    PROGDIR=${BENCH%/*} nodes 2x2 4 $pml --mca coll_gpuring_slot_bytes $1 --mca coll_gpuring_setup_mib 64 -- \
+        gpuring_bench allreduce bcast -m 4M:4M -i 2 -x 0 -c
+    tap_check "2x2: slots of $1 bytes, which ob1 does not send at once, $2" right_over_pml
+}
+
 forms 2x2
+pieces 65536 "in two"
 nodes 2x2 4 $pml -- barrier "$work/flags" 1
 tap_check "2x2: barriers" good_over_pml
 nodes 2x6 12 $pml --mca coll_gpuring_setup_mib 64 --mca coll_gpuring_algorithm_alltoall pairwise -- hello_coll
@@ -38,18 +48,40 @@ GR_DIR=$work/bare nodes 2x2 4 --mca coll_gpuring_verbose 1 -- hello_coll
 tap_check "no module for UCX, and nothing asked for: gpuring does it" good_over_pml
 tap_check "    and says why not over UCX" seen 'go over pml: .*gpuring_net_ucx.so: cannot open'
 
+# ---- over libfabric, as where UCX is of no use ----
+
+# Open MPI leaves out its provider for TCP, unless it is asked for. It says so where it cannot have it.
+fabric='--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include tcp;ofi_rxm,tcp'
+fabric_rows() { # LAYOUT
+    nodes "$1" 4 $pml $fabric $any_case -- matrix
+    if seen 'PML cm cannot be selected'; then
+        tap_skip "$1: over libfabric" "it has no provider for TCP"
+        return
+    fi
+    tap_check "$1: over libfabric: blocking, any case" good_over_pml
+    tap_check "    large messages from where they lie" sent_from_buffers
+    nodes "$1" 4 $pml $fabric -- nonblocking $(depth 0 1)
+    tap_check "$1: over libfabric: nonblocking, each of the eight" eight_over_pml
+}
+if "$OMPI_INFO" | grep -q 'MCA mtl: ofi'; then
+    fabric_rows 2x2
+else
+    tap_skip "over libfabric" "this Open MPI has no mtl for it"
+fi
+
 only_in_all
 forms 3+1
 nodes 2x2 4 $pml --mca coll_gpuring_progress_thread 1 -- nonblocking 1
 tap_check "2x2: nonblocking, with a thread, which leaves Open MPI alone" eight_over_pml
 nodes 2x2 4 $pml -- nbthreads 2
 tap_check "2x2: nonblocking calls of several threads" good_over_pml
-# data that travel in one message with their head, and that do not
-for bytes in 512 8192 65536; do
+for bytes in 512 8192 16384; do # data that travel with their head, and behind it
     nodes 2x2 4 $pml $any_case --mca coll_gpuring_algorithm ring \
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes $bytes -- matrix
     tap_check "2x2: ring, two channels of two slots of $bytes bytes" good_over_pml
 done
+pieces 131072 "in three"
+pieces 589824 "in one, since ten would be too many"
 OMPI_MCA_pml=ucx OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 \
     nodes 2x2 4 $pml -x UCX_TLS -x UCX_NET_DEVICES -- wildcards
 tap_check "2x2: Open MPI's messages go over UCX themselves" good_over_pml
@@ -66,7 +98,18 @@ else
     tap_skip "one node over UCX, the other not" "gpuring was built without UCX"
 fi
 
-# ---- a killed rank ----
+# ---- a rank that stops, or is killed ----
+
+for form in blocking nonblocking persistent; do
+    MPIRUN="$hosts run 2x1 $stock_mpirun"
+    gstart 2 --mca coll_gpuring_nodes 1 $pml --mca coll_gpuring_timeout 1 -- stall stop bcast "$mark" $form 1048576
+    tap_check "stopped rank, $form: who waits says for whom" wait_for 60 waits_for_1
+    continue_stopped
+    gwait
+    tap_check "    continued: all finish right" good_over_pml
+    tap_check "    from where the data lie" sent_from_buffers
+done
+
 
 MPIRUN="$hosts run 2x1 $stock_mpirun"
 gstart 2 --mca coll_gpuring_nodes 1 $pml --mca coll_gpuring_timeout 1 --enable-recovery -- stall kill allreduce "$mark"

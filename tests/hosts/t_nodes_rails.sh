@@ -78,7 +78,41 @@ done < <(rows_of_depth '^(2x2 (allreduce|bcast)|3.1 reduce_s)' <<END
 3+1 reduce 0:2 0:2
 END
 )
+# ---- what Open MPI is confined to ----
+
+# KEPT LEFT [OPTIONS...]: 5 allreduces of 4 MiB pass one interface; another has what mpirun (50 KiB of 5.0) and the kernels send.
+# hosts.sh says itself what Open MPI is confined to, which an option replaces, or $without=1 takes away.
+confined() {
+    MPIRUN="$hosts run 2x1 --rails=2 ${without:+env -u OMPI_MCA_btl_tcp_if_include} bash $work/count $stock_mpirun"
+    PROGDIR=${BENCH%/*} grun 2 --mca coll_gpuring_nodes 1 $unmeasured --mca coll_gpuring_verbose 1 "${@:3}" -- \
+        "${BENCH##*/}" allreduce -m 4M:4M -i 3 -x 0 -c -B 1 -I 1
+    [ "$rc" = 0 ] && awk -v kept="$1" -v left="$2" '
+        /^rail/ { n++; bad = bad || ($3 == kept && $4 < 20971520) || ($3 == left && $4 + $5 > 262144) }
+        END { exit bad || n != 4 }' "$out"
+}
+over_one() { seen "links to other nodes go over ucx on $1\$"; }
+for list in eth1 10.78.0.0/16; do
+    tap_check "btl_tcp_if_include $list: UCX's messages pass eth1" confined eth1 eth0 --mca btl_tcp_if_include $list
+    tap_check "    and rank 0 says so" over_one eth1
+done
+
 only_in_all
+tap_check "btl_tcp_if_include eth0: nothing passes eth1" confined eth0 eth1 --mca btl_tcp_if_include eth0
+without=1 tap_check "btl_tcp_if_exclude: nothing passes what it names" \
+    confined eth0 eth1 --mca btl_tcp_if_exclude lo,10.78.0.0/24
+tap_check "rails: none beside the one that is left" \
+    confined eth0 eth1 --mca btl_tcp_if_include eth0 --mca coll_gpuring_nodes_rails 2
+tap_check "    and rank 0 says so" seen 'MPI_COMM_WORLD: 1 rail between nodes, of 2 wanted'
+tap_check "UCX_NET_DEVICES is what counts for UCX, where it is set" \
+    confined eth1 none --mca btl_tcp_if_include eth0 -x UCX_NET_DEVICES=eth1
+tap_check "links over pml pass where Open MPI's messages do" \
+    confined eth0 eth1 --mca btl_tcp_if_include eth0 --mca coll_gpuring_nodes_transport pml
+nodes "2x1 --rails=2" 2 --mca btl_tcp_if_include 10.99.0.0/16 --mca coll_gpuring_verbose 1 -- hello_coll
+tap_check "an interface that is not there, which Open MPI ignores: any" seen 'links to other nodes go over ucx$'
+nodes "2x1 --rails=2" 2 --mca btl_tcp_if_include lo --mca coll_gpuring_verbose 1 --mca pml ucx \
+    --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any -x UCX_TLS=tcp,self -- hello_coll
+tap_check "none that leads there: Open MPI's messages" \
+    seen 'go over pml: btl_tcp_if_include or _exclude leaves ucx no network device'
 for form in nonblocking persistent; do
     nodes "2x2 --rails=2" 4 $(rails 2) -- $form 1
     tap_check "2x2: $form, each of the eight" eight_on_rails

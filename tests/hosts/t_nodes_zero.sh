@@ -47,7 +47,7 @@ for form in nonblocking persistent; do
     nodes 2x2 4 $zero --mca coll_gpuring_progress_thread 1 -- $form 1
     tap_check "2x2: $form, with a thread" eight_right
 done
-for off in "nodes_zero_copy -1" "nodes_zero_copy 1000000" "nodes_transport pml"; do
+for off in "nodes_zero_copy -1" "nodes_zero_copy 1000000"; do
     nodes 2x1 2 --mca coll_gpuring_$off -- nonblocking 1
     tap_check "$off: through slots" by_slots
 done

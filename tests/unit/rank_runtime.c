@@ -284,6 +284,12 @@ bool gr_runtime_shares_cores(void)
     return true;
 }
 
+const char *gr_runtime_interfaces(bool *exclude)
+{
+    *exclude = false;
+    return NULL;
+}
+
 void gr_runtime_abort(void)
 {
     abort();

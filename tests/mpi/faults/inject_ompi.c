@@ -39,6 +39,29 @@ static int irecv(void *buf, size_t count, struct ompi_datatype_t *type, int from
                : __real_mca_pml.pml_irecv(buf, count, type, from, tag, comm, request);
 }
 
+static int isend_init(const void *buf, size_t count, struct ompi_datatype_t *type, int to, int tag,
+                      mca_pml_base_send_mode_t mode, struct ompi_communicator_t *comm,
+                      struct ompi_request_t **request)
+{
+    return FAULT_DUE("isend_init")
+               ? OMPI_ERR_OUT_OF_RESOURCE
+               : __real_mca_pml.pml_isend_init(buf, count, type, to, tag, mode, comm, request);
+}
+
+static int irecv_init(void *buf, size_t count, struct ompi_datatype_t *type, int from, int tag,
+                      struct ompi_communicator_t *comm, struct ompi_request_t **request)
+{
+    return FAULT_DUE("irecv_init")
+               ? OMPI_ERR_OUT_OF_RESOURCE
+               : __real_mca_pml.pml_irecv_init(buf, count, type, from, tag, comm, request);
+}
+
+static int start(size_t count, struct ompi_request_t **requests)
+{
+    return FAULT_DUE("start") ? OMPI_ERR_OUT_OF_RESOURCE
+                              : __real_mca_pml.pml_start(count, requests);
+}
+
 static int iprobe(int from, int tag, struct ompi_communicator_t *comm, int *there,
                   ompi_status_public_t *status)
 {
@@ -60,6 +83,9 @@ mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communica
     __wrap_mca_pml = __real_mca_pml;
     __wrap_mca_pml.pml_isend = isend;
     __wrap_mca_pml.pml_irecv = irecv;
+    __wrap_mca_pml.pml_isend_init = isend_init;
+    __wrap_mca_pml.pml_irecv_init = irecv_init;
+    __wrap_mca_pml.pml_start = start;
     __wrap_mca_pml.pml_iprobe = iprobe;
     __wrap_mca_pml.pml_recv = receive;
     return __real_mca_coll_gpuring_comm_query(comm, priority);
