@@ -115,15 +115,20 @@ static void users_say_otherwise(void **state)
 static void devices_are_listed_once(void **state)
 {
     char names[8][GR_NET_DEVICE_BYTES];
+    int chosen;
 
     (void) state;
     description = LINES("#      resource 2  :  md 1  dev 2  flags -- rc_verbs/mlx5_0:1\n"
                         "#      resource 3  :  md 1  dev 2  flags -- ud_verbs/mlx5_0:1\n");
-    assert_int_equal(gr_ucx_devices(names, 8), 3);
+    assert_int_equal(gr_ucx_devices(names, 8, &chosen), 3);
     assert_string_equal(names[0], "lo");
     assert_string_equal(names[1], "eth0");
     assert_string_equal(names[2], "mlx5_0:1");
-    assert_int_equal(gr_ucx_devices(names, 2), 2);
+    assert_false(chosen);
+    setenv("UCX_NET_DEVICES", "eth0", 1);
+    assert_int_equal(gr_ucx_devices(names, 2, &chosen), 2);
+    assert_true(chosen);
+    unsetenv("UCX_NET_DEVICES");
     assert_int_equal(contexts, 0);
 }
 

@@ -270,7 +270,7 @@ static void handles_that_do_not_fit(struct part *p)
 static int devices(const char *name, int *called)
 {
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES];
-    int n = gr_transport_ucx.devices(names, GR_NET_RAIL_DEVICES), k;
+    int chosen, n = gr_transport_ucx.devices(names, GR_NET_RAIL_DEVICES, &chosen), k;
 
     for (*called = k = 0; k < n; k++) {
         *called += 0 == strcmp(names[k], name);
