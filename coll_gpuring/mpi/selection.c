@@ -71,16 +71,17 @@ static bool is_loaded(const char *name)
 }
 
 /*
- * The selection with the missing companions at its end; to be freed. NULL: nothing is missing, or
- * no memory.
+ * The selection with the missing companions at its end; to be freed. NULL: it names basic and is
+ * left as it is, or no memory.
  */
 static char *completed_selection(void)
 {
     char **names = named_components();
     char *text = NULL;
     int k, missing = 0;
+    bool complete = is_named(names, "basic");
 
-    for (k = 0; NULL != names && NULL != companions[k]; k++) {
+    for (k = 0; !complete && NULL != names && NULL != companions[k]; k++) {
         if (!is_named(names, companions[k]) &&
             OPAL_SUCCESS == opal_argv_append_nosize(&names, companions[k])) {
             missing++;
@@ -120,7 +121,7 @@ int mca_coll_gpuring_selection_complete(void)
     int var, rc;
 
     /* without a selection, or with one that only excludes, everything is there */
-    text = is_loaded("basic") ? NULL : completed_selection();
+    text = completed_selection();
     if (NULL == text) {
         return OMPI_SUCCESS;
     }
@@ -131,7 +132,8 @@ int mca_coll_gpuring_selection_complete(void)
     }
     rc = mca_base_var_set_value(var, text, strlen(text) + 1, MCA_BASE_VAR_SOURCE_SET, NULL);
     free(text);
-    if (OPAL_SUCCESS != rc) {
+    /* MPI_T_init_thread and ompi_info load all; when they are opened, the selection applies */
+    if (OPAL_SUCCESS != rc || is_loaded("basic")) {
         return rc;
     }
     last = opal_list_get_last(&framework->framework_components);

@@ -29,7 +29,12 @@ int main(int argc, char **argv)
 {
     bool ok = true;
 
+    int level;
+
     setlocale(LC_ALL, ""); /* as many programs do */
+    if (env_long("GPURING_TOOL_FIRST", 0)) {
+        MPI_T_init_thread(MPI_THREAD_SINGLE, &level); /* as tools do, before MPI_Init */
+    }
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     for (int c = 0; c < NUM_COLLS; c++) {
         ok = quick_call(MPI_COMM_WORLD, (enum coll) c, 100, 1) && ok;
@@ -44,6 +49,9 @@ int main(int argc, char **argv)
         printf("pvars: none\n");
     } else if (0 == test_rank) {
         mpit_counts_list(stdout, "count");
+    }
+    if (env_long("GPURING_TOOL_FIRST", 0)) {
+        MPI_T_finalize();
     }
     return test_end();
 }

@@ -25,6 +25,7 @@ for selection in gpuring gpuring,basic,libnbc gpuring,tuned,basic,libnbc,self; d
     tap_check "--mca coll $selection runs everything" good_through_gpuring
     tap_check "--mca coll $selection: each of the eight is counted" each_counted
 done
+GPURING_TOOL_FIRST=1 test_program "--mca coll gpuring, and MPI_T before MPI_Init" 2 --mca coll gpuring -- hello_coll
 test_program "--mca coll gpuring with one rank" 1 --mca coll gpuring -- hello_coll
 test_program "--mca coll gpuring on communicators of every origin" 3 --mca coll gpuring --mca op ^avx -- comms
 
