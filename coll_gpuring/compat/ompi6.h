@@ -40,6 +40,13 @@ _Static_assert(sizeof(MPI_Aint) == sizeof(ptrdiff_t), "arrays of MPI_Aint are wi
 #define GR_ARRAY_MOVED(array, address) ((intptr_t) (address) | ((array) &1))
 #define GR_ARRAY_OF(array) ((intptr_t) (array))
 
+/* Events for MPI_T. The interface is new, and may not be in what becomes 6.0. */
+#if __has_include("opal/mca/base/mca_base_event.h")
+#define GR_HAVE_EVENTS 1
+#else
+#define GR_HAVE_EVENTS 0
+#endif
+
 /* A module installs its functions itself, when it is enabled, and takes them back when disabled. */
 #define GR_INSTALL(comm, name, function, module) \
     MCA_COLL_INSTALL_API(comm, name, function, module, "gpuring")
