@@ -25,6 +25,7 @@ test  iproute2             hosts made of network namespaces
 test  python3-mpi4py?      a client: Python programs
 test  hpcc?                a client: a benchmark
 test  gfortran             examples/power.f90
+test  mandoc?              checks man pages
 test  libsimgrid-dev?      a simulator, beside the torus model'
 
 # whose package does not ask for it
@@ -79,7 +80,8 @@ give_up() {
 }
 $sudo apt-get -q update >"$log" 2>&1 || give_up
 for name in "${optional[@]}"; do
-    if apt-cache policy "$name" | grep -q 'Candidate: [^(]'; then
+    # no pipe into grep -q: apt-cache would fail on it
+    if [[ $(apt-cache policy "$name") == *"Candidate: "[!\(]* ]]; then
         missing+=("$name")
     else
         echo "  the distribution has no $name: left out"
