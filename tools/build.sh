@@ -39,7 +39,9 @@ run_logged() {
 }
 
 make_configure() {
-    [ -x "$top/configure" ] && [ "$top/configure" -nt "$top/configure.ac" ] && [ "$top/Makefile.in" -nt "$top/Makefile.am" ] ||
+    [ -x "$top/configure" ] && [ -e "$top/Makefile.in" ] &&
+        [ -z "$(find "$top"/{configure.ac,Makefile.am,m4,benchmarks,coll_gpuring,tests} -newer "$top/Makefile.in" \
+            '(' -name '*.am' -o -name 'gr_*.m4' -o -name configure.ac ')')" ] ||
         run_logged autoreconf autoreconf -fi "$top"
 }
 
