@@ -48,8 +48,8 @@ marks_left() { grep -nE '`|\]\(|^\||\*\*|^##' "$@" /dev/null; }
 tap_result $? "nothing of Markdown is left" "$work/why"
 
 # awk -f page.awk on a frame and a page of this test's
-mkdir "$work/docs"
-cat >"$work/docs/page.md" <<'END'
+mkdir "$work/pages"
+cat >"$work/pages/page.md" <<'END'
 # A page
 
 ## One
@@ -65,7 +65,7 @@ Text with `code` and a
         more
 - an item
 END
-printf '.SH HEAD\n@docs/page.md: One\n' >"$work/frame"
+printf '.SH HEAD\n@pages/page.md: One\n' >"$work/frame"
 made() { ${AWK:-awk} -v top="$work" -f "$srcdir/tools/man/roff.awk" -f "$srcdir/tools/man/page.awk" "$work/frame"; }
 made | grep -v '^\.\\"' >"$work/got"
 cat >"$work/expected" <<'END'
@@ -86,7 +86,7 @@ an item
 END
 diff "$work/expected" "$work/got" >"$work/why"
 tap_result $? "headings, links, tables, blocks and lists" "$work/why"
-printf '@docs/page.md: Two\n' >"$work/frame"
+printf '@pages/page.md: Two\n' >"$work/frame"
 ! made >"$work/got" 2>&1
 tap_result $? "a section that is not there is an error" "$work/got"
 
