@@ -147,7 +147,7 @@ static void ptx_waits(void)
 /* Order between blocks. PTX_BUG: what the kernel does wrong; PTX_PINNED: in host memory. */
 static void ptx_hand_word(void)
 {
-    unsigned n = 200, bug = NULL == getenv("PTX_BUG") ? 0 : (unsigned) atoi(getenv("PTX_BUG"));
+    unsigned n = 50, bug = NULL == getenv("PTX_BUG") ? 0 : (unsigned) atoi(getenv("PTX_BUG"));
     void *pinned;
 
     open_image();
@@ -169,8 +169,8 @@ static void ptx_hand_line(void)
     unsigned n = 200, got[8];
 
     open_image();
-    CUdeviceptr line = zeros(128), reply = zeros(4), wrong = zeros(sizeof(got));
-    go("hand_line", 2, 8, 0, (void *[]) {&line, &reply, &wrong, &n});
+    CUdeviceptr line = zeros(128), ready = zeros(4), wrong = zeros(sizeof(got));
+    go("hand_line", 2, 8, 0, (void *[]) {&line, &ready, &wrong, &n});
     OK(cuMemcpyDtoH(got, wrong, sizeof(got)));
     for (int i = 0; i < 8; i++) {
         CHECK(0 == got[i]);

@@ -129,8 +129,8 @@ ptx_waits | | 0 |
 ptx_waits | FAKECUDA_SCHED=rev FAKECUDA_WEAK=2 | 0 |
 ptx_hand_word | | 0 |
 ptx_hand_word | FAKECUDA_WEAK=3 | 0 |
-ptx_hand_word | FAKECUDA_WEAK=3 PTX_BUG=1 | 1 | words of 200 are others
-ptx_hand_word | FAKECUDA_WEAK=3 PTX_BUG=2 | 1 | words of 200 are others
+ptx_hand_word | FAKECUDA_WEAK=3 PTX_BUG=1 | 1 | words of 50 are others
+ptx_hand_word | FAKECUDA_WEAK=3 PTX_BUG=2 | 1 | words of 50 are others
 ptx_hand_word | FAKECUDA_WEAK=3 PTX_BUG=3 | 0 |
 ptx_hand_word | PTX_PINNED=1 | 0 |
 ptx_hand_word | PTX_PINNED=1 PTX_BUG=3 | abort | a scope below .sys on memory that others reach PTX line

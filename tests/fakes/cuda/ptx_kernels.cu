@@ -145,38 +145,40 @@ __global__ void hand_word(unsigned *words, unsigned *wrong, unsigned n, unsigned
     }
 }
 
-/* The same with lines of 128 bytes, each of whose words is a flag, by 8 threads of each block. */
-__global__ void hand_line(unsigned long long *line, unsigned *reply, unsigned *wrong, unsigned n)
+/*
+ * Block 0 writes a line of 128 bytes n times, block 1 reads it all the while, both by 8 threads. A
+ * word of the line is not older than its last one. ready: block 1 has begun.
+ */
+__global__ void hand_line(unsigned long long *line, unsigned *ready, unsigned *wrong, unsigned n)
 {
-    unsigned long long *mine = line + 2 * threadIdx.x, x, y;
+    unsigned long long *mine = line + 2 * threadIdx.x, x, y, last;
     unsigned bad = 0;
 
-    for (unsigned k = 1; k <= n; k++) {
-        __syncwarp(255);
-        if (0 == blockIdx.x) {
+    if (0 == blockIdx.x) {
+        while (0 == flag_load(ready, false)) {
+        }
+        for (unsigned k = 1; k <= n; k++) {
+            __syncwarp(255);
             asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %1};"
                          :
                          : "l"(mine), "l"((unsigned long long) k)
                          : "memory");
-            while (k != flag_load(reply, false)) {
-            }
-        } else {
-            do {
-                asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
-                             : "=l"(x), "=l"(y)
-                             : "l"(mine)
-                             : "memory");
-            } while (k != __shfl_sync(255, y, 7));
-            bad += x != k || y != k;
-            __syncwarp(255);
-            if (0 == threadIdx.x) {
-                flag_store(reply, k, RELEASE);
-            }
         }
+        return;
     }
-    if (1 == blockIdx.x) {
-        wrong[threadIdx.x] = bad;
+    if (0 == threadIdx.x) {
+        flag_store(ready, 1, RELEASE);
     }
+    do {
+        __syncwarp(255);
+        asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(x), "=l"(y)
+                     : "l"(mine)
+                     : "memory");
+        last = __shfl_sync(255, y, 7);
+        bad += x < last || y < last;
+    } while (n != last);
+    wrong[threadIdx.x] = bad;
 }
 
 struct pair {
