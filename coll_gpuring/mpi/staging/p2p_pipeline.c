@@ -148,7 +148,7 @@ int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
 /* Buffers and a stream; false: none to be had. */
 static bool prepare_buffers(struct gr_p2p_message *p, struct gr_p2p_channel *c)
 {
-    if (NULL == mca_coll_gpuring_pinned_reserve(&c->room, GR_P2P_BUFFERS * p->fragment)) {
+    if (NULL == mca_coll_gpuring_pinned_reserve(&c->room, GR_P2P_BUFFERS * p->fragment, false)) {
         return false;
     }
     c->copy_stream = mca_coll_gpuring_copy_stream_take(p->first, NULL);

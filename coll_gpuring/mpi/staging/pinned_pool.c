@@ -36,7 +36,7 @@ static void release(struct gr_pinned_buffer *room)
     } else {
         free(room->base);
     }
-    *room = (struct gr_pinned_buffer) {NULL, 0, NULL};
+    *room = (struct gr_pinned_buffer) {0};
 }
 
 /* Keep it for others, in the place of a smaller one when all are taken. */
@@ -45,7 +45,7 @@ static void keep_or_release(struct gr_pinned_buffer *room)
     struct gr_pinned_buffer *least = &state.idle[0], freed = *room;
     int k;
 
-    *room = (struct gr_pinned_buffer) {NULL, 0, NULL};
+    *room = (struct gr_pinned_buffer) {0};
     if (NULL != freed.gpu && freed.bytes <= IDLE_BYTES) {
         gr_lock(&state.lock);
         for (k = 1; k < IDLE; k++) {
@@ -78,29 +78,32 @@ static bool take_idle(struct gr_pinned_buffer *room, size_t bytes)
     }
     if (NULL != best) {
         *room = *best;
-        *best = (struct gr_pinned_buffer) {NULL, 0, NULL};
+        *best = (struct gr_pinned_buffer) {0};
     }
     gr_unlock(&state.lock);
     return NULL != best;
 }
 
-unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes)
+unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes,
+                                               bool kernels)
 {
+    /* ranks of which none expects devices read each other's memory with process_vm_readv() */
+    bool pinned = kernels || mca_coll_gpuring_gpu_possible();
     size_t size = LEAST_BYTES;
 
-    if (bytes <= room->bytes && NULL != room->base) {
+    if (bytes <= room->bytes && NULL != room->base && pinned == room->pinned) {
         return room->base;
     }
     keep_or_release(room);
-    if (take_idle(room, bytes)) {
+    if (pinned && take_idle(room, bytes)) { /* those are pinned */
         return room->base;
     }
     while (size < bytes && size < IDLE_BYTES) {
         size *= 2;
     }
     size = size < bytes ? (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES : size;
-    /* other ranks that expect no devices read the room with process_vm_readv() */
-    room->gpu = mca_coll_gpuring_gpu_possible() ? mca_coll_gpuring_gpu_any() : NULL;
+    room->pinned = pinned;
+    room->gpu = pinned ? mca_coll_gpuring_gpu_any() : NULL;
     room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, size) : malloc(size);
     room->bytes = NULL == room->base ? 0 : size;
     return room->base;

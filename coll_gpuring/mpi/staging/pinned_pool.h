@@ -13,14 +13,16 @@ struct gr_gpu;
 struct gr_pinned_buffer {
     unsigned char *base;
     size_t bytes;
-    struct gr_gpu *gpu; /* by which it was pinned; NULL: plain memory, there is no device */
+    bool pinned;        /* it is to be pinned */
+    struct gr_gpu *gpu; /* by which it was pinned; NULL: plain memory, also where no device is */
 };
 
 /*
- * reserve: at least that many bytes; NULL: no memory. shrink: give the buffer back when it is
- * larger than `keep` bytes. Thread-safe.
+ * reserve: at least that many bytes, pinned where kernels use them or this process expects devices;
+ * NULL: no memory. shrink: give the buffer back when it is larger than `keep` bytes. Thread-safe.
  */
-unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes);
+unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes,
+                                               bool kernels);
 void mca_coll_gpuring_pinned_shrink(struct gr_pinned_buffer *room, size_t keep);
 
 /* Free the buffers that wait for reuse. */

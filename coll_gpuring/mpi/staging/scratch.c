@@ -16,7 +16,7 @@
 unsigned char *mca_coll_gpuring_scratch_get(struct gr_scratch *s, size_t bytes, bool device)
 {
     if (device) {
-        return mca_coll_gpuring_pinned_reserve(&s->room, bytes);
+        return mca_coll_gpuring_pinned_reserve(&s->room, bytes, true);
     }
     if (bytes > s->bytes) {
         free(s->base);

@@ -198,7 +198,7 @@ static bool prepare(struct segmented_call *c, struct direction *w, bool receive,
     w->lb = block.type->super.true_lb;
     w->reads = !receive || mca_coll_gpuring_reads_block(c->call, 0);
     w->writes = receive && mca_coll_gpuring_writes_block(c->call, 0, &block);
-    w->room = mca_coll_gpuring_pinned_reserve(room, BUFFERS * bytes_of(c, 0));
+    w->room = mca_coll_gpuring_pinned_reserve(room, BUFFERS * bytes_of(c, 0), false);
     if (w->reads) {
         w->in = mca_coll_gpuring_copy_stream_take(w->user + w->lb, NULL);
     }

@@ -164,9 +164,10 @@ static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool
 /*
  * Put room in the place of one side of the call: for what lies in between too, unless that is out
  * of all proportion. Both sides never get one address, as by chance they might where displacements
- * count from MPI_BOTTOM: libnbc takes that for a call in place. OMPI error code.
+ * count from MPI_BOTTOM: libnbc takes that for a call in place. kernels: they use the room. OMPI
+ * error code.
  */
-static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
+static int place(struct gr_stage *stage, struct gr_call *call, bool receive, bool kernels)
 {
     struct gr_buffer_desc s = mca_coll_gpuring_buffer_desc(&stage->original, receive);
     struct gr_pinned_buffer *room = receive ? &stage->receive : &stage->send;
@@ -180,8 +181,9 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    at = mca_coll_gpuring_pinned_reserve(room, (far ? layout->bytes : (size_t) (high - low)) +
-                                                   (receive ? GR_CACHE_LINE : 0));
+    at = mca_coll_gpuring_pinned_reserve(
+        room, (far ? layout->bytes : (size_t) (high - low)) + (receive ? GR_CACHE_LINE : 0),
+        kernels);
     if (NULL == at) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -310,10 +312,10 @@ int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, s
 
     mca_coll_gpuring_stage_find(stage, call, gpu);
     if (stage->in) {
-        rc = place(stage, call, false);
+        rc = place(stage, call, false, NULL != gpu);
     }
     if (stage->out && OMPI_SUCCESS == rc) {
-        rc = place(stage, call, true);
+        rc = place(stage, call, true, NULL != gpu);
     }
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(stage, call, false);
