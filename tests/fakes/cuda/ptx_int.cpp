@@ -146,6 +146,14 @@ template <class T> static const insn *mad_carry(frame &f, const insn *i)
 
 /* ---- decoding ---- */
 
+/* Instructions on 16 or 32 bits whose results have twice as many. */
+#define WIDE(H)               \
+    (S16 == t   ? H<int16_t>  \
+     : S32 == t ? H<int32_t>  \
+     : U16 == t ? H<uint16_t> \
+     : U32 == t ? H<uint32_t> \
+                : (handler) nullptr)
+
 static handler arithmetic(statement &s, const std::string &name, type t)
 {
     if ("add" == name) {
@@ -157,26 +165,14 @@ static handler arithmetic(statement &s, const std::string &name, type t)
                              : EITHER(two, COMMA op_sub);
     }
     if ("mul" == name) {
-        if (s.take("wide")) {
-            return S16 == t   ? mul_wide<int16_t>
-                   : S32 == t ? mul_wide<int32_t>
-                   : U16 == t ? mul_wide<uint16_t>
-                   : U32 == t ? mul_wide<uint32_t>
-                              : (handler) nullptr;
-        }
-        return s.take("hi")   ? EITHER(two, COMMA op_mul_hi)
+        return s.take("wide") ? WIDE(mul_wide)
+               : s.take("hi") ? EITHER(two, COMMA op_mul_hi)
                : s.take("lo") ? EITHER(two, COMMA op_mul)
                               : (handler) nullptr;
     }
     if ("mad" == name) {
-        if (s.take("wide")) {
-            return S16 == t   ? mad_wide<int16_t>
-                   : S32 == t ? mad_wide<int32_t>
-                   : U16 == t ? mad_wide<uint16_t>
-                   : U32 == t ? mad_wide<uint32_t>
-                              : (handler) nullptr;
-        }
-        return s.take("hi")   ? EITHER(mad, COMMA op_mul_hi)
+        return s.take("wide") ? WIDE(mad_wide)
+               : s.take("hi") ? EITHER(mad, COMMA op_mul_hi)
                : s.take("lo") ? EITHER(mad, COMMA op_mul)
                               : (handler) nullptr;
     }
