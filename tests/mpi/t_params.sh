@@ -147,11 +147,17 @@ if [ "$(nproc)" -lt 2 ]; then
     with_cores
     tap_check "constants of one processor" constants "built in"
 else
-    for _ in $(seq 20); do # on a busy machine the time may not suffice
+    too_long="built in (measuring took too long)"
+    for _ in $(seq 40); do # on a busy machine the time may not suffice
         with_cores
-        ! constants "measured: exchange" || break
+        constants "$too_long" || break
+        sleep 0.5
     done
-    tap_check "constants are measured" constants "measured: exchange"
+    if constants "$too_long"; then
+        tap_skip "constants are measured" "two processors were not free at a time for 20 ms in 40 tries"
+    else
+        tap_check "constants are measured" constants "measured: exchange"
+    fi
 fi
 with_cores --mca coll_gpuring_measure 0
 tap_check "measure = 0: built-in constants" constants "built in"
