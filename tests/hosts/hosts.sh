@@ -45,7 +45,8 @@ pid_of() { cat "$state/$1/pid" 2>/dev/null || fail "there is no host $1 here"; }
 on() {
     local pid
     pid=$(pid_of "$1")
-    exec nsenter -t "$pid" --net --uts --ipc --pid --mount --wdns="$PWD" "${@:2}"
+    # --root: the host's may be a folder (tools/debian.sh)
+    exec nsenter -t "$pid" --net --uts --ipc --pid --mount --root --wdns="$PWD" "${@:2}"
 }
 
 # What mpirun takes for ssh: options, host, words of a command for the shell there.
