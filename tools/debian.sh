@@ -51,6 +51,10 @@ mount --bind "$dir" "$dir" # a mount of its own, so that tests may have mount na
 mount --bind /proc "$dir/proc"
 mount --bind /sys "$dir/sys"
 mount --bind /dev/shm "$dir/dev/shm"
+if [ -d /dev/net ]; then
+    mkdir -p "$dir/dev/net"
+    mount --bind /dev/net "$dir/dev/net"
+fi
 cuda=$(readlink -f /usr/local/cuda || true)
 if [ -d "$cuda" ]; then
     mkdir -p "$dir/usr/local/cuda"

@@ -101,8 +101,8 @@ const char *gr_network_text(const struct gr_network *n, struct gr_network_use us
 
     if (gr_network_good(n)) {
         times_text(n, &class, use.shares_cores, times, sizeof(times));
-        snprintf(buf, size, "measured: %s, %.0f Mbit/s (class %.0f%s)", times, n->mbit, class.mbit,
-                 use.rails > 1 ? ", all rails" : "");
+        snprintf(buf, size, "measured: %s, %.*f Mbit/s (class %.0f%s)", times, n->mbit < 10 ? 1 : 0,
+                 n->mbit, class.mbit, use.rails > 1 ? ", all rails" : "");
     } else {
         snprintf(buf, size, "built in: latency %g us, %g us a message, %.0f Mbit/s", class.latency,
                  class.message, class.mbit);

@@ -85,7 +85,7 @@ class Gpuring(AutotoolsPackage):
         env.set(*path.split("=", 1))
         # PRRTE over an external PMIx replaces the variable by PMIx's component path; the agent that
         # starts ranks sets it again.
-        env.set("PRTE_MCA_odls_base_exec_agent", f"env {path}")
+        env.set("PRTE_MCA_odls_base_exec_agent", f"/usr/bin/env {path}")
 
     def test_schedule(self):
         """a program of the package runs"""
