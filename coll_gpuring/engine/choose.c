@@ -74,32 +74,6 @@ static struct gr_costs costs_of_devices(const struct gr_comm *comm, const struct
     return gr_machine_device_costs(&m, &gr_costs_device[op->path]);
 }
 
-/*
- * The links between nodes, by what parameters say, and else by the classes of what was measured;
- * nodes 0: all ranks are on one node.
- */
-static struct gr_internode internode_of(const struct gr_comm *comm,
-                                        const struct gr_network *measured)
-{
-    int64_t latency = comm->params.value[GR_PARAM_NODES_LATENCY],
-            mbit = comm->params.value[GR_PARAM_NODES_MBIT];
-    struct gr_network class;
-
-    if (NULL == comm->remote) {
-        return (struct gr_internode) {.nodes = 0};
-    }
-    class = gr_network_class(measured, gr_comm_network_use(comm));
-    return (struct gr_internode) {
-        .nodes = comm->nodes,
-        .ranks = comm->node_ranks,
-        .step = 0 != latency ? (double) latency : (double) class.latency,
-        .message = 0 != latency ? 0 : (double) class.message,
-        .byte = 8.0 / (0 != mbit ? (double) mbit : (double) class.mbit),
-        .rails = comm->rails,
-        .oversubscribed = comm->oversubscribed,
-    };
-}
-
 /* What calls go by that must not depend on whether a rank knows already what was measured. */
 static const struct gr_network unmeasured;
 
@@ -139,7 +113,7 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
         .post_bytes = 1,
         .protocol = (int) value[GR_PARAM_PROTOCOL],
         .threads = GR_LINE_UNITS,
-        .internode = internode_of(comm, network_of(comm, op)),
+        .internode = mca_coll_gpuring_network_terms(comm, network_of(comm, op)),
     };
     struct gr_costs costs;
 
@@ -188,7 +162,7 @@ static struct gr_select_args question_on_hosts(const struct gr_comm *comm,
             NULL != comm->remote ? 0 : (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES],
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
         .offers = !comm->oversubscribed,
-        .internode = internode_of(comm, network),
+        .internode = mca_coll_gpuring_network_terms(comm, network),
     };
 }
 

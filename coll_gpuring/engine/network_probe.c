@@ -23,6 +23,7 @@
 
 #include "base/status.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -201,6 +202,33 @@ struct gr_network_probe *mca_coll_gpuring_network_new(struct gr_op_queue *queue,
         atomic_store_explicit(&order_of(queue)->state, GR_NETWORK_ASKED, memory_order_release);
     }
     return probe;
+}
+
+/*
+ * A message costs its sender a part of the latency, a quarter of the built-in one. So a latency
+ * that the user gives lowers that cost where it is short. It does not raise it where it is long:
+ * then a message is under way for longer, which takes no work.
+ */
+struct gr_internode mca_coll_gpuring_network_terms(const struct gr_comm *comm,
+                                                   const struct gr_network *measured)
+{
+    double latency = (double) comm->params.value[GR_PARAM_NODES_LATENCY],
+           mbit = (double) comm->params.value[GR_PARAM_NODES_MBIT];
+    struct gr_network class;
+
+    if (NULL == comm->remote) {
+        return (struct gr_internode) {.nodes = 0};
+    }
+    class = gr_network_class(measured, gr_comm_network_use(comm));
+    return (struct gr_internode) {
+        .nodes = comm->nodes,
+        .ranks = comm->node_ranks,
+        .step = latency > 0 ? latency : (double) class.latency,
+        .message = latency > 0 ? fmin(latency / 4, (double) class.message) : (double) class.message,
+        .byte = 8.0 / (mbit > 0 ? mbit : (double) class.mbit),
+        .rails = comm->rails,
+        .oversubscribed = comm->oversubscribed,
+    };
 }
 
 const char *mca_coll_gpuring_network_text(const struct gr_comm *comm,

@@ -9,6 +9,7 @@
 
 #include "engine/lock.h"
 
+#include "sched/cost.h"
 #include "tune/network.h"
 
 #include <stdatomic.h>
@@ -67,9 +68,13 @@ void mca_coll_gpuring_network_end(struct gr_network_probe *probe);
 void mca_coll_gpuring_network_explain(void *probe, char *text, size_t size);
 
 /*
- * By which constants the calls of a communicator of several nodes choose, and where these come
- * from, for messages: parameters, and `measured` for what they do not say. Returns text.
+ * The links between a communicator's nodes, for the cost model: by parameters, and for what they do
+ * not say by the classes of `measured`. nodes 0: all ranks are on one node.
  */
+struct gr_internode mca_coll_gpuring_network_terms(const struct gr_comm *comm,
+                                                   const struct gr_network *measured);
+
+/* The same, and where the values come from, as text for messages. Returns text. */
 const char *mca_coll_gpuring_network_text(const struct gr_comm *comm,
                                           const struct gr_network *measured, char *text,
                                           size_t size);

@@ -702,6 +702,40 @@ static void says_for_whom_it_waits(void **state)
     keep_stuck();
 }
 
+/*
+ * The latency that the user gives holds as it is. What a message costs its sender is what was
+ * measured, or built in (5 us), but a quarter of a short latency at most.
+ */
+static void a_latency_that_is_given_is_no_work(void **state)
+{
+    static const struct {
+        int latency;      /* given, us; 0: not */
+        double message;   /* measured, us; 0: nothing was measured */
+        double step, own; /* of the model */
+    } rows[] = {{0, 0, 20, 5},    {2, 0, 2, 0.5}, {20, 0, 20, 5},        {5000, 0, 5000, 5},
+                {0, 1, 20, 1.25}, {2, 1, 2, 0.5}, {5000, 1, 5000, 1.25}, {5000, 300, 5000, 80}};
+    static unsigned char remote[2] = {0, 1};
+    size_t k;
+
+    (void) state;
+    for (k = 0; k < COUNT_OF(rows); k++) {
+        struct gr_network measured = network_of(20, rows[k].message, 1000);
+        struct gr_comm comm = {.rails = 1, .nodes = 2, .node_ranks = 1};
+        struct gr_internode links;
+
+        measured = rows[k].message > 0 ? measured : (struct gr_network) {0};
+        comm.params.value[GR_PARAM_NODES_LATENCY] = rows[k].latency;
+        links = mca_coll_gpuring_network_terms(&comm, &measured);
+        assert_int_equal(links.nodes, 0); /* all ranks are on one node */
+        comm.remote = remote;
+        links = mca_coll_gpuring_network_terms(&comm, &measured);
+        assert_int_equal(links.nodes, 2);
+        assert_float_equal(links.step, rows[k].step, 0);
+        assert_float_equal(links.message, rows[k].own, 1e-6);
+        assert_float_equal(links.byte, 8.0 / (rows[k].message > 0 ? 1000 : 10000), 1e-9);
+    }
+}
+
 /* What the model goes by, and no value that it does not use. */
 static void says_where_constants_come_from(void **state)
 {
@@ -754,6 +788,7 @@ int main(void)
         cmocka_unit_test(who_comes_late_changes_nothing),
         cmocka_unit_test(a_message_that_fails_ends_the_call),
         cmocka_unit_test(says_for_whom_it_waits),
+        cmocka_unit_test(a_latency_that_is_given_is_no_work),
         cmocka_unit_test(says_where_constants_come_from),
     };
 
