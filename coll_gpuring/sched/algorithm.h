@@ -10,12 +10,6 @@
 #include "sched/links.h"
 #include "sched/sched.h"
 
-/* A set of collectives. */
-#define GR_BIT(coll) (1u << (coll))
-#define GR_ROOTED_COLLS (GR_BIT(GR_COLL_BCAST) | GR_BIT(GR_COLL_REDUCE))
-#define GR_BLOCK_COLLS \
-    (GR_BIT(GR_COLL_ALLREDUCE) | GR_BIT(GR_COLL_ALLGATHER) | GR_BIT(GR_COLL_REDUCE_SCATTER))
-
 enum gr_trait {
     /* All links of a rank are used at once: a slice of a GR_PIPE has one chunk. */
     GR_TRAIT_FLAT = 1,

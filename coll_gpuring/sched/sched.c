@@ -185,7 +185,7 @@ static int find_roots(const struct gr_sched *s, int *first)
         return s->root + 1;
     }
     *first = 0;
-    return GR_ROOTED_COLLS & GR_BIT(s->coll) ? s->p : 1;
+    return gr_coll_is_rooted(s->coll) ? s->p : 1;
 }
 
 void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *nout)

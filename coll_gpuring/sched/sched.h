@@ -30,10 +30,15 @@ enum gr_coll {
     GR_NCOLLS
 };
 
-/* Whether one rank has the input, or gets the result. */
+/* Sets of collectives. Rooted: one rank has the input, or gets the result. */
+#define GR_BIT(coll) (1u << (coll))
+#define GR_ROOTED_COLLS (GR_BIT(GR_COLL_BCAST) | GR_BIT(GR_COLL_REDUCE))
+#define GR_BLOCK_COLLS \
+    (GR_BIT(GR_COLL_ALLREDUCE) | GR_BIT(GR_COLL_ALLGATHER) | GR_BIT(GR_COLL_REDUCE_SCATTER))
+
 GR_HD static inline int gr_coll_is_rooted(enum gr_coll coll)
 {
-    return GR_COLL_BCAST == coll || GR_COLL_REDUCE == coll;
+    return 0 != (GR_ROOTED_COLLS & GR_BIT(coll));
 }
 
 #define GR_NUMBER_ALGORITHM(NAME, name, how) GR_ALGO_##NAME,
