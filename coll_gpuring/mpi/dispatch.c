@@ -99,11 +99,11 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
 
     mca_coll_gpuring_op_reset(&op->base, &module->comm, op->base.persistent ? NULL : queue);
     set_call(op, call);
+    op->stages = false;
     rc = mca_coll_gpuring_buffers_size(op);
     if (OMPI_SUCCESS != rc || 0 == op->base.data.bytes) {
         return rc;
     }
-    op->stages = false;
     if (gr_call_has_buffers(call->id)) {
         rc = module->comm.gpu ? mca_coll_gpuring_classify_buffers(call, &device)
                               : mca_coll_gpuring_late_buffers(module, call, &device);
@@ -223,8 +223,8 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
 
 /*
  * Whether a large call is cut into segments: where some buffer is on a device, which call records
- * say. Before, whether it is one of those is known to all alike; collectives that gpuring only
- * stages pass here on ranks alone that may have device buffers. OMPI error code.
+ * say. Before, whether it is one of those is known to all alike. Collectives that gpuring only
+ * stages come here only on ranks that may have device buffers. OMPI error code.
  */
 static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *call, bool *devices)
 {

@@ -16,16 +16,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* The elements of ompi.coll_gpuring_call. */
 struct call_data {
     int algorithm;           /* a value of the event's enumeration */
-    int collective;          /* the n-th of the counters coll_gpuring_calls_, from 0 on */
+    int collective;          /* position among the counters coll_gpuring_calls_, from 0 on */
     int device;              /* 1: kernels did it; 0: the host */
     int ranks;               /* of the communicator */
     unsigned long long size; /* bytes, as coll_gpuring_bytes_ counts them */
-    unsigned long long ns;   /* from its start to its end; 0: not known */
+    unsigned long long ns;   /* from the call's start to its end; 0: unknown */
 };
 
 static mca_base_event_t *call_event, *handover_event;
@@ -59,22 +60,23 @@ static mca_base_var_enum_t *names(const char *what, int n, const char *(*name)(i
     return made;
 }
 
-/* Returns NULL if it cannot be registered. */
+/* Takes the reference to the enumeration. Returns NULL if the event cannot be registered. */
 static mca_base_event_t *add_event(const char *name, const char *help, int n,
                                    const mca_base_var_type_t *types, const ptrdiff_t *offsets,
                                    mca_base_var_enum_t *enumeration, int source_index)
 {
     mca_base_event_source_t *source;
     mca_base_event_t *event = NULL;
-    int index;
+    int index = -1;
 
-    if (NULL == enumeration ||
-        OPAL_SUCCESS != mca_base_event_source_get_by_index(source_index, &source)) {
+    if (NULL == enumeration) {
         return NULL;
     }
-    index = mca_base_component_event_register(mca_coll_gpuring_registered, name, help,
-                                              OPAL_INFO_LVL_4, n, types, offsets, enumeration,
-                                              MCA_BASE_VAR_BIND_NO_OBJECT, 0, source, NULL);
+    if (OPAL_SUCCESS == mca_base_event_source_get_by_index(source_index, &source)) {
+        index = mca_base_component_event_register(mca_coll_gpuring_registered, name, help,
+                                                  OPAL_INFO_LVL_4, n, types, offsets, enumeration,
+                                                  MCA_BASE_VAR_BIND_NO_OBJECT, 0, source, NULL);
+    }
     if (0 > index || OPAL_SUCCESS != mca_base_event_get_by_index(index, &event)) {
         event = NULL;
     }
