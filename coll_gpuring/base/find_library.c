@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* glibc's; the cache has what ldconfig found elsewhere. */
+/* Of glibc. The cache has what ldconfig found in other directories. */
 #define CACHE "/etc/ld.so.cache"
 #define DEFAULT_PATH "/lib64:/usr/lib64:/lib:/usr/lib"
 

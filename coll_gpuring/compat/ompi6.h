@@ -40,7 +40,7 @@ _Static_assert(sizeof(MPI_Aint) == sizeof(ptrdiff_t), "arrays of MPI_Aint are wi
 #define GR_ARRAY_MOVED(array, address) ((intptr_t) (address) | ((array) &1))
 #define GR_ARRAY_OF(array) ((intptr_t) (array))
 
-/* Events for MPI_T. The interface is new, and may not be in what becomes 6.0. */
+/* Events for MPI_T: 6.0.0rc2 has them; a release that lacks them builds without. */
 #if __has_include("opal/mca/base/mca_base_event.h")
 #define GR_HAVE_EVENTS 1
 #else

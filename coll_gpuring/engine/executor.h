@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Seconds that a failed call waits for ranks, or messages, that may never say that they are gone. */
+/* Most seconds that a failed call waits for other ranks, or the network, to leave its buffers. */
 #define GR_LEAVE_SECONDS 10
 
 struct gr_op;

@@ -218,8 +218,8 @@ bool mca_coll_gpuring_host_waits_near(struct gr_op *op)
 }
 
 /*
- * The network may still send from this rank's buffers. UCX says in the end whether it did. Open MPI
- * may never say that a peer is gone: its messages are waited for so long and no longer.
+ * The network may still send from this rank's buffers. UCX completes each message in the end. Open
+ * MPI may never complete one to a peer that is gone, so that wait ends after GR_LEAVE_SECONDS.
  */
 bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here)
 {

@@ -23,7 +23,7 @@ struct gr_setup;
 struct gr_host_run {
     struct gr_stepper stepper; /* where it is */
     struct gr_host_op op;      /* links and buffers */
-    double leave_by; /* when a failed call ends at last, whatever is in flight; 0: not set */
+    double leave_by;           /* when a failed call ends, whatever is in flight; 0: not set */
 };
 
 /* The links of the op's choice in host memory, boards included; see executor.h. */

@@ -99,8 +99,8 @@ static int progress(void *ctx)
 }
 
 /*
- * The devices that a network of a rail, or of number 0, may use; NULL: any. Returns false if none
- * are left.
+ * Set *device to the devices that a network may use, as gr_net_open() takes them: that of a rail,
+ * or for rail 0 what the user's interfaces leave, in text[size]. False: they leave none.
  */
 static bool find_devices(int rail, const struct gr_transport *transport, char *text, size_t size,
                          const char **device)

@@ -68,7 +68,7 @@ static void begin_train(struct gr_network_exchange *x)
 
 /* ---- rank 0 ---- */
 
-/* The end is answered: what the connections with the partner say, unless nothing was measured. */
+/* The partner has replied to the end: take the round trip of the connections with it. */
 static void conclude(struct gr_network_exchange *x)
 {
     struct gr_network *result = &x->questions.result;

@@ -25,9 +25,9 @@
 static struct gr_net_rails rails = {.n = 1};
 
 /*
- * The devices that links may use: the transport's, but for the interfaces that the user keeps MPI
- * from, unless the transport itself was told which to use. Returns their number; *left_out: of the
- * interfaces.
+ * The devices that links may use: the transport's, without the interfaces that the user keeps MPI
+ * from, unless the user has restricted the transport itself. Returns their number. *left_out: how
+ * many interfaces were left out.
  */
 static int devices_allowed(const struct gr_transport *transport, char (*names)[GR_NET_DEVICE_BYTES],
                            int *left_out)

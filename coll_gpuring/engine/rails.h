@@ -21,9 +21,9 @@ int mca_coll_gpuring_rails_here(void);
 const char *mca_coll_gpuring_rail_name(int rail);
 
 /*
- * Where the user keeps MPI from some of the interfaces that a transport can use, and has not told
- * the transport itself what to use: write the devices that are left, separated by commas, and
- * return 1; GR_ERR_NET if none are left; otherwise 0.
+ * Write to text[size], separated by commas, the devices that a transport may use where the user
+ * keeps MPI from some of its interfaces. Returns 1; 0: it may use all, or the user has restricted
+ * the transport itself; GR_ERR_NET: none are left.
  */
 int mca_coll_gpuring_rails_confined(const struct gr_transport *transport, char *text, size_t size);
 

@@ -120,8 +120,8 @@ void gr_runtime_unregister(enum gr_progress_kind kind);
 bool gr_runtime_shares_cores(void);
 
 /*
- * The network interfaces that the user confines MPI's TCP to (net/interfaces.h); *exclude: to all
- * others. NULL: to none.
+ * The list of interfaces (net/interfaces.h) that the user confines MPI's TCP to, or, where *exclude
+ * is set, keeps it from. NULL: the user does neither.
  */
 const char *gr_runtime_interfaces(bool *exclude);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The classes of Open MPI whose sizes tell one layout of its structures from another: those that
- * are part of ours, or whose fields are used here. ompi_proc_t is not among them: its length depends
- * on which networks Open MPI was configured for, and only its first part, opal_proc_t, is used.
+ * The classes of Open MPI by whose sizes layouts of its structures differ: those that are part of
+ * gpuring's structures, or whose fields gpuring uses. ompi_proc_t is not among them: its length
+ * depends on the networks that Open MPI was configured for, and gpuring uses its first part only,
+ * opal_proc_t.
  */
 #ifndef GR_MPI_ABI_CLASSES_H
 #define GR_MPI_ABI_CLASSES_H

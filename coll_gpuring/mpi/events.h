@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events for MPI_T, which Open MPI has from 6.0 on. Elsewhere nothing listens. */
+/* Events for MPI_T, which Open MPI has from 6.0 on. With earlier releases these do nothing. */
 #ifndef GR_MPI_EVENTS_H
 #define GR_MPI_EVENTS_H
 
@@ -11,7 +11,7 @@ BEGIN_C_DECLS
 
 #if GR_HAVE_EVENTS
 
-/* At registration; what cannot be registered is never raised. reason: the words of a reason. */
+/* Register the events; one that cannot be registered is never raised. reason: names a reason. */
 void mca_coll_gpuring_events_register(const char *(*reason)(int) );
 
 /* Whether a tool listens to the ends of calls, and wants their times. */
@@ -21,7 +21,7 @@ bool mca_coll_gpuring_events_wanted(void);
 void mca_coll_gpuring_events_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes,
                                   double us);
 
-/* A call that was left to Open MPI. */
+/* A call that fell back. */
 void mca_coll_gpuring_events_fallback(enum gr_fallback_reason reason);
 
 #else

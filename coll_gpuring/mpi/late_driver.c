@@ -9,8 +9,8 @@
 #include "mpi/saved.h"
 #include "mpi/staging/stage.h"
 
-int mca_coll_gpuring_late_look(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                               bool *device)
+int mca_coll_gpuring_late_classify(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                   bool *device)
 {
     static atomic_bool said;
     int rc;

@@ -11,26 +11,26 @@
 BEGIN_C_DECLS
 
 /*
- * For calls that gpuring takes on a communicator whose ranks expected no device buffers: whether
- * this one has some all the same, in *device, and wait_default_stream() for them. Says so once.
- * OMPI error code.
+ * For calls that gpuring takes on a communicator whose ranks expected no device buffers. Sets
+ * *device if this call has some all the same, waits for their default streams as
+ * mca_coll_gpuring_classify_buffers() does, and reports it once. OMPI error code.
  */
-int mca_coll_gpuring_late_look(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                               bool *device);
+int mca_coll_gpuring_late_classify(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                   bool *device);
 
-/* The same; buffers of the last call without a driver need not be looked at again. */
+/* The same, but for the buffers of the last call without a driver: they are host memory. */
 static inline int mca_coll_gpuring_late_buffers(mca_coll_gpuring_module_t *module,
                                                 const struct gr_call *call, bool *device)
 {
     bool known = module->hosts[0] == call->sbuf && module->hosts[1] == call->rbuf;
 
     *device = false;
-    return known ? OMPI_SUCCESS : mca_coll_gpuring_late_look(module, call, device);
+    return known ? OMPI_SUCCESS : mca_coll_gpuring_late_classify(module, call, device);
 }
 
 /*
- * For calls that gpuring does not take, in a process that expected no device buffers: call the saved
- * function, staged where a driver has been loaded since. OMPI error code.
+ * For calls that gpuring does not take, in a process that expected no device buffers: call the
+ * saved function, staged if a driver has been loaded since. OMPI error code.
  */
 int mca_coll_gpuring_late_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                const struct gr_form *form);

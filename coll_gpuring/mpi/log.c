@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages for the user (engine/log.h), by Open MPI's output. Their texts are in a file, which
- * Open MPI's show_help would read too, but not any more from 6.0 on: that has its texts built in.
+ * Messages for the user (engine/log.h), by Open MPI's output. Their texts are in a file in the
+ * format of Open MPI's show_help, which reads no files any more from 6.0 on.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr, vasprintf */
@@ -20,9 +20,9 @@
 
 #define TEXTS "help-coll-gpuring.txt"
 
-static const char here; /* of the component's file, for dladdr */
+static const char here; /* an address in the component's file, for dladdr() */
 
-/* The file of texts in a folder, whose name has so many characters. NULL: it is not there. */
+/* The file of texts in a folder; length: of the folder's name. NULL: there is no such file. */
 static FILE *open_texts(const char *folder, int length)
 {
     char *path = NULL;

@@ -65,7 +65,7 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
     const struct gr_settings *c = &gr_settings;
     mca_coll_gpuring_module_t *module;
     bool gpu = mca_coll_gpuring_gpu_possible(), late = mca_coll_gpuring_gpu_may_come();
-    /* what one rank alone does in host memory, coll/self does */
+    /* coll/self does what one rank alone does in host memory */
     bool host = 0 != c->params.value[GR_PARAM_HOST] && ompi_comm_size(comm) > 1 &&
                 !OMPI_COMM_IS_INTER(comm);
 
@@ -84,10 +84,10 @@ mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *
     return &module->super;
 }
 
-/* Put the module's functions into the communicator; those that it saved are the ones before. */
+/* Put the module's functions into the communicator, in the place of the saved ones. */
 static void install(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
-    (void) comm; /* where Open MPI does it */
+    (void) comm; /* unused where Open MPI installs the functions itself */
 #define INSTALL(name)                                                      \
     if (NULL != module->saved_##name) {                                    \
         GR_INSTALL(comm, name, module->super.coll_##name, &module->super); \

@@ -46,7 +46,7 @@ int mca_coll_gpuring_engine_code(int rc)
 
 /* ---- variables of Open MPI ---- */
 
-/* NULL: there is none of that type, or nobody has set it if that is asked for. */
+/* The value of a variable. NULL: there is none of that type, or, with `set`, it has its default. */
 static const mca_base_var_storage_t *variable(const char *name, mca_base_var_type_t type, bool set)
 {
     const mca_base_var_storage_t *value = NULL;
@@ -68,7 +68,7 @@ size_t mca_coll_gpuring_ompi_size(const char *name, size_t otherwise)
     return NULL == value ? otherwise : value->sizetval;
 }
 
-/* A text that somebody has set, or NULL. Where its component is not there, mpirun's word counts. */
+/* A text that the user has set, or NULL. If its component is not loaded, the environment has it. */
 static const char *set_text(const char *name)
 {
     const mca_base_var_storage_t *value = variable(name, MCA_BASE_VAR_TYPE_STRING, true);

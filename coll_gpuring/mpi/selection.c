@@ -71,8 +71,8 @@ static bool is_loaded(const char *name)
 }
 
 /*
- * The selection with the missing companions at its end; to be freed. NULL: it names basic and is
- * left as it is, or no memory.
+ * The selection with the missing companions at its end; to be freed. NULL: there is none, or it
+ * names basic and is left as it is, or no memory.
  */
 static char *completed_selection(void)
 {
@@ -132,7 +132,7 @@ int mca_coll_gpuring_selection_complete(void)
     }
     rc = mca_base_var_set_value(var, text, strlen(text) + 1, MCA_BASE_VAR_SOURCE_SET, NULL);
     free(text);
-    /* MPI_T_init_thread and ompi_info load all; when they are opened, the selection applies */
+    /* MPI_T_init_thread and ompi_info have loaded all components; opening obeys the selection */
     if (OPAL_SUCCESS != rc || is_loaded("basic")) {
         return rc;
     }

@@ -15,9 +15,9 @@
 int gr_net_is_listed(const char *list, const char *name, const struct ifaddrs *addresses);
 
 /*
- * Of n devices of a transport keep those that are no interface, as mlx5_0:1, and the interfaces
- * that the list names, or, with exclude, does not name. lo is not kept, nor is what is no device of
- * a network. Returns how many are left; *left_out: interfaces that are not, but for lo.
+ * Of n devices of a transport keep ports of RDMA devices, as mlx5_0:1, and the interfaces that the
+ * list names, or, with exclude, does not name; lo and all others go. Returns the number that is
+ * kept. *left_out: how many interfaces were not, without lo.
  */
 int gr_net_confine(char (*devices)[GR_NET_DEVICE_BYTES], int n, const char *list, int exclude,
                    int *left_out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tcp_round_trip.h offers: a walk over the process's file descriptors. */
+/* The round trip by TCP's connections (tcp_round_trip.h): a walk over file descriptors. */
 #include "net/tcp_round_trip.h"
 
 #include <dirent.h>
@@ -85,8 +85,8 @@ static bool find_number(int fd, uint64_t *number)
     return true;
 }
 
-/* Whether the descriptor is an end of a TCP connection, and of which. */
-static bool look(int fd, struct connection *c)
+/* Read the connection that a descriptor is an end of; false: it is of no TCP connection. */
+static bool read_connection(int fd, struct connection *c)
 {
     struct tcp_info info = {.tcpi_min_rtt = NO_ROUND_TRIP};
     socklen_t bytes = sizeof(info);
@@ -94,18 +94,18 @@ static bool look(int fd, struct connection *c)
     if (0 != getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) || !find_number(fd, &c->number)) {
         return false;
     }
-    /* a kernel that does not know a field says less, and leaves what was in it */
+    /* a kernel that does not have the field writes fewer bytes, and leaves the initial value */
     c->round_trip = NO_ROUND_TRIP == info.tcpi_min_rtt ? 0 : 1e-6 * info.tcpi_min_rtt;
     return true;
 }
 
-/* The next one of the process; false: that was all. Other descriptors are passed over. */
+/* The process's next connection; false: there are no more. Other descriptors are skipped. */
 static bool next(DIR *descriptors, struct connection *c)
 {
     const struct dirent *entry;
 
     for (entry = readdir(descriptors); NULL != entry; entry = readdir(descriptors)) {
-        if ('.' != entry->d_name[0] && look(atoi(entry->d_name), c)) {
+        if ('.' != entry->d_name[0] && read_connection(atoi(entry->d_name), c)) {
             return true;
         }
     }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The round trip of the network between two processes, as the kernel knows it of the TCP
- * connections between them. It answers packets itself, so this time holds no wait for a core.
+ * The round trip of the network between two processes, as the kernel measures it on the TCP
+ * connections between them. Kernels acknowledge packets themselves, so this time includes no wait
+ * of a process for a core.
  */
 #ifndef GR_NET_TCP_ROUND_TRIP_H
 #define GR_NET_TCP_ROUND_TRIP_H
 
 #include <stdint.h>
 
-enum { GR_TCP_MOST = 512 }; /* connections of a process that are looked at */
+enum { GR_TCP_MOST = 512 }; /* connections of a process that are listed */
 
 /*
  * TCP connections that a process has ends of. Ranks send this to each other as bytes. A connection

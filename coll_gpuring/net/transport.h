@@ -88,8 +88,8 @@ struct gr_transport_up {
     /* A connection is broken. peer: the argument of connect(). */
     void (*lost)(void *ctx, void *peer, const char *why);
     /*
-     * Something is complete. Calls progress(), unless the end is in use, perhaps by this very
-     * thread: then its next progress() must find it. From any thread.
+     * Something is complete. Calls progress(), unless a thread, perhaps this one, is using the end:
+     * then the next progress() must find it. From any thread.
      */
     void (*ready)(void *ctx);
 };
@@ -134,8 +134,8 @@ struct gr_transport {
     void (*progress)(void *end);
     /*
      * Write the names of up to n devices that it can use, in any order, and return their number.
-     * *chosen: the user has told the transport itself which ones. NULL: it cannot be restricted to
-     * a device.
+     * *chosen: the user has restricted the transport itself to these. NULL: it cannot be restricted
+     * to a device.
      */
     int (*devices)(char (*names)[GR_NET_DEVICE_BYTES], int n, int *chosen);
     /* How it moves data in device memory. NULL: not at all. */

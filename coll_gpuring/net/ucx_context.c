@@ -93,8 +93,8 @@ ucs_status_t gr_ucx_context(const char *device, size_t ucp_request_bytes, ucp_co
 }
 
 /*
- * Transports that register no memory, like TCP, send device memory from copies that UCX makes on the
- * host. UCP does not say whether one that registers memory can register a device's.
+ * For transports that register no memory, like TCP, UCX copies device memory to the host. UCP does
+ * not say whether a transport that registers memory can register a device's.
  */
 enum gr_net_gpus gr_ucx_reaches_gpus(ucp_context_h context)
 {

@@ -43,11 +43,11 @@ struct pipeline {
     double hops;  /* those links */
     double own;   /* work of the busiest rank for a chunk */
     double byte;  /* time per byte of a link */
-    double trip;  /* time until the writer of a message hears that its slot is free again */
-    double slots; /* chunks that are on their way at a time, in all channels and trees */
+    double trip;  /* time until the writer of a message knows that its slot is free again */
+    double slots; /* most chunks in flight at a time, in all channels and trees */
 };
 
-/* Time that a link is idle, per `slots` chunks, since none of its slots is free. */
+/* Time per `slots` chunks for which a link is idle because none of its slots is free. */
 static double idle(const struct pipeline *pipe, double chunk)
 {
     return fmax(0, pipe->trip - (pipe->slots - 1) * chunk * pipe->byte);
@@ -57,7 +57,7 @@ static double idle(const struct pipeline *pipe, double chunk)
  * The best length of a chunk. With C chunks of s bytes each hop but the last costs the first chunk
  * s byte / C, and each further chunk costs its busiest rank `own`. Where chunks are so short that
  * links are idle between them, each costs a share of a round trip besides: then chunks are longer,
- * up to the length at which slots are enough.
+ * up to the length at which the slots in flight cover the round trip.
  */
 static double best_chunk(const struct pipeline *pipe, double s)
 {

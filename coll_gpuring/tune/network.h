@@ -23,7 +23,7 @@ struct gr_network {
     float mbit;    /* Mbit/s in one direction */
     /*
      * Where ranks share cores: half of the shortest round trip of the kernels on a TCP connection,
-     * in microseconds. It holds no wait for a core. 0: there is no such connection.
+     * in microseconds. It includes no wait for a core. 0: there is no such connection.
      */
     float wire;
 };
@@ -42,7 +42,7 @@ struct gr_network_use {
 /*
  * The classes that it is in, as values of the model. Built-in values where nothing good was
  * measured. Where ranks share cores, measured times of messages are times until a rank gets a core:
- * then the message is the built-in one, and so is the latency, unless the wire alone takes longer.
+ * then the message is the built-in one, and so is the latency, unless n->wire is in a longer class.
  */
 struct gr_network gr_network_class(const struct gr_network *n, struct gr_network_use use);
 

@@ -276,10 +276,10 @@ static void far_pipelines_wait_for_slots(void **state)
             q.nslots = 2;
             few = gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);
             assert_true(few >= us);
-            /* two slots of a chain: three round trips and more for what fills eight of their kind */
+            /* two slots of a chain: three round trips and more for eight slots' bytes */
             assert_true(GR_ALGO_CHAIN != algos[k] || bytes < 8 * q.slot_bytes ||
                         few - us > 2 * 5120);
-            /* near nodes are heard of before the slots are full */
+            /* between near nodes the credit comes before the slots are full */
             q.internode.step = 20;
             q.nslots = 4;
             us = gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);

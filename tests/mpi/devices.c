@@ -5,13 +5,14 @@
  *     progress   a nonblocking call ends while nobody calls MPI
  *     context    the current context is left as it was
  *     steady     calls after the first ones allocate nothing
- *     granted    memory of another device's pool, or mapped from it: used where it lies while this rank's device has access
+ *     granted    memory of another device's pool, or mapped from it: used where it lies while this
+ *                rank's device has access
  *     busy       links are made while a kernel waits
  *     single     buffers on devices at some ranks only
  *     differ     ranks that make different calls get an error, and are told
  *     late       the driver is loaded after MPI_Init (GPURING_MEMORY=host)
- *     threads    threads that make the first calls of the process at the same time (MPI_THREAD_MULTIPLE)
- *     crossed    two communicators, nonblocking calls in opposite order, waited for in the order of the calls
+ *     threads    several threads make the first calls of the process (MPI_THREAD_MULTIPLE)
+ *     crossed    two communicators, nonblocking calls in opposite order, waits in the calls' order
  */
 #include <mpi.h>
 #include <stdio.h>

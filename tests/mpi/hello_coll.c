@@ -28,7 +28,6 @@ static bool neighbors(void)
 int main(int argc, char **argv)
 {
     bool ok = true;
-
     int level;
 
     setlocale(LC_ALL, ""); /* as many programs do */
