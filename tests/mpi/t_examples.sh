@@ -76,7 +76,8 @@ example device.c "right cuda bcast allreduce allgather"
 
 command -v nvcc >/dev/null && command -v mpicxx >/dev/null || { tap_skip jacobi.cu "no nvcc, or no mpicxx"; tap_done; }
 : >"$work/empty.cu"
-nvcc -ccbin mpicxx -c -o "$work/empty.o" "$work/empty.cu" >"$out" 2>&1 || { tap_skip jacobi.cu "nvcc has no use for this compiler"; tap_done; }
+nvcc -ccbin mpicxx -c -o "$work/empty.o" "$work/empty.cu" >"$out" 2>&1 ||
+    { tap_skip jacobi.cu "nvcc does not work with this compiler"; tap_done; }
 told() { grep -E '^[0-9]+ iterations' "$out"; }
 # The residuals were reduced on the device: one for each 10 iterations, and the error.
 on_the_device() {

@@ -41,7 +41,8 @@ mv "$dir/$name.$$" "$dir/$name"
 # programs of its tests
 for form in cudart_cases: cudart_cases_ptds:-DCUDA_API_PER_THREAD_DEFAULT_STREAM; do
     out=$dir/${form%%:*}
-    if [ ! "$out" -nt "$here/cases.cpp" ] || [ ! "$out" -nt "$here/../case_checks.h" ] || [ ! "$out" -nt "$here/build.sh" ]; then
+    if [ ! "$out" -nt "$here/cases.cpp" ] || [ ! "$out" -nt "$here/../case_checks.h" ] ||
+        [ ! "$out" -nt "$here/build.sh" ]; then
         # shellcheck disable=SC2086
         $cxx -std=c++17 -g -Wall -Wextra $flags ${form#*:} $toolkit "$here/cases.cpp" "$dir/$name" -o "$out" -lpthread
     fi

@@ -30,11 +30,13 @@ once_bad() {
     judge $(bash "$faults" one "$1" "$2" "$3" | tail -n 1 | sed 's/:/ /')
 }
 
-# Calls that must be made, and end so, with a line of the component that has the words: ENDED[|ENDED] CONFIG RANK FAULT [WORDS]
+# must_end ENDED[|ENDED] CONFIG RANK FAULT [PATTERN]: the call must be made, and end so, with a line of the component that
+# has the pattern
 must_end() {
-    local text="$2, $4 fails on rank $3: $1"
+    local text="$2, $4 fails on rank $3: $1" ended
     bash "$faults" one "$2" "$3" "$4" >"$out"
-    [[ "|$1|" = *"|$(tail -n 1 "$out" | cut -d' ' -f4)|"* ]] && { [ -z "${5-}" ] || seen "gpuring: rank .*$5"; } && tap_ok "$text" && return
+    ended=$(tail -n 1 "$out" | cut -d' ' -f4)
+    [[ "|$1|" = *"|$ended|"* ]] && { [ -z "${5-}" ] || seen "gpuring: rank .*$5"; } && tap_ok "$text" && return
     tap_not_ok "$text"
     tail -n 20 "$out" | tap_diag
 }
