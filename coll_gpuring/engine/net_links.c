@@ -371,8 +371,18 @@ static bool waits_near(struct gr_op *op)
            op->exec->waits_near(op);
 }
 
-void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned idle)
+void mca_coll_gpuring_net_run_progress(const struct gr_op_queue *queue)
 {
+    if (NULL != queue->held && networks.by_pml) {
+        gr_runtime_progress_no_yield();
+    } else {
+        gr_runtime_progress();
+    }
+}
+
+void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op)
+{
+    unsigned idle = queue->watch.idle;
     bool near;
 
     /*

@@ -33,9 +33,15 @@ bool mca_coll_gpuring_net_send(void);
 
 /*
  * In the blocking call that holds the queue, after each poll of op: send, then receive, unless the
- * op is done; yield the core where ranks share cores. idle: polls without progress so far.
+ * op is done; yield the core where ranks share cores.
  */
-void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op, unsigned idle);
+void mca_coll_gpuring_net_poll(const struct gr_op_queue *queue, struct gr_op *op);
+
+/*
+ * gr_runtime_progress() in that call. Where it receives what the call waits for, it keeps the core:
+ * net_poll() yields.
+ */
+void mca_coll_gpuring_net_run_progress(const struct gr_op_queue *queue);
 
 /* Polls without progress per gr_runtime_progress(); polls: their number without a network. */
 unsigned mca_coll_gpuring_net_polls_per_progress(const struct gr_op_queue *queue, unsigned polls);

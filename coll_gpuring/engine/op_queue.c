@@ -377,7 +377,7 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
         for (k = 0; k < polls && !over; k++) {
             drive(queue, true);
             over = GR_OP_DONE == op->phase;
-            mca_coll_gpuring_net_poll(queue, op, k);
+            mca_coll_gpuring_net_poll(queue, op);
             k = mca_coll_gpuring_watch_idle(&queue->watch) ? k : 0;
         }
         if (!over) {
@@ -387,7 +387,7 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
         if (over) {
             return op->rc;
         }
-        gr_runtime_progress();
+        mca_coll_gpuring_net_run_progress(queue);
         gr_lock(&queue->busy);
         over = GR_OP_DONE == op->phase;
     }

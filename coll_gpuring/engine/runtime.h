@@ -107,6 +107,9 @@ double gr_runtime_now(void);
 /* Progress MPI: messages arrive, and registered functions are called. */
 void gr_runtime_progress(void);
 
+/* The same, and keep the core, also where ranks share cores. */
+void gr_runtime_progress_no_yield(void);
+
 /*
  * Register a function that gr_runtime_progress() calls, one of each kind; or undo that. often: in
  * each call; else in some of them. 0, or GR_ERR_FAILED.

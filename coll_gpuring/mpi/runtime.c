@@ -290,6 +290,22 @@ void gr_runtime_progress(void)
     opal_progress();
 }
 
+/*
+ * opal_progress yields whenever its callbacks have moved nothing, also where the event library has
+ * just received data over TCP: that says nothing. Where threads meet here, one yields once too
+ * often.
+ */
+void gr_runtime_progress_no_yield(void)
+{
+    if (!gr_runtime_shares_cores()) {
+        opal_progress();
+        return;
+    }
+    opal_progress_yield_when_idle = false;
+    opal_progress();
+    opal_progress_yield_when_idle = true;
+}
+
 /* opal_progress knows no context. */
 static struct {
     int (*progress)(void *ctx);

@@ -265,6 +265,11 @@ void gr_runtime_progress(void)
     sched_yield();
 }
 
+void gr_runtime_progress_no_yield(void)
+{
+    gr_runtime_progress();
+}
+
 int gr_runtime_register(enum gr_progress_kind kind, int (*progress)(void *ctx), void *ctx,
                         bool often)
 {
