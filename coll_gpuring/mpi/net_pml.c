@@ -40,13 +40,14 @@
 #define MOST_ROUNDS 16 /* in a progress(): what keeps coming in does not keep the caller */
 
 /*
- * A message that is longer than what ob1 sends at once goes as several, which are not: ob1 would
- * ask the receiver first. The receiver has room for all of them, and over a network that is busy
- * its answer waits behind data.
+ * Data that are longer than what Open MPI sends at once go as several messages, which are not: it
+ * would ask the receiver first. The receiver has room for all of them, and over a network that is
+ * busy its answer waits behind data. Pieces are shorter than ob1 would allow: the receiver copies
+ * them out of a buffer of Open MPI's, which stays in the cache.
  */
 #define MOST_PIECES 8
-#define LEAST_PIECE 16384 /* where ob1 sends less at once, it may ask */
-#define OB1_HEADER 256    /* bytes, at most */
+#define PIECE_BYTES (16384 - HEADER_BYTES) /* libfabric's ofi_rxm sends 16 KiB at once */
+#define HEADER_BYTES 256                   /* Open MPI's, and libfabric's, at most */
 
 struct first {
     struct gr_net_head head;
@@ -101,7 +102,7 @@ struct pml {
     struct task *sendings;        /* in flight; so are receivings */
     struct task *receivings;
     struct task *unused;  /* sendings */
-    size_t at_once_bytes; /* that a message may have without being cut into pieces */
+    size_t at_once_bytes; /* of the longest message that Open MPI sends at once; 0: any, perhaps */
 };
 
 static _Thread_local bool inside;
@@ -275,9 +276,10 @@ static void on_sent(struct task *t, bool failed)
 
 static uint64_t pieces_of(const struct pml *p, size_t bytes)
 {
-    size_t n = bytes / p->at_once_bytes + (0 != bytes % p->at_once_bytes);
+    size_t n = bytes / PIECE_BYTES + 1;
 
-    return bytes <= PACKED_BYTES ? 0 : n <= MOST_PIECES ? n : 1;
+    n = n < MOST_PIECES ? n : MOST_PIECES;
+    return bytes <= PACKED_BYTES ? 0 : piece_bytes(bytes, n) <= p->at_once_bytes ? n : 1;
 }
 
 /* OMPI error code. */
@@ -518,15 +520,16 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
 
 /* ---- beginning and end ---- */
 
-/* How long a message may be that goes in one piece. */
+/* Of ob1's interfaces only TCP's is asked; of the networks below cm libfabric's ofi_rxm is meant. */
 static size_t at_once_bytes(void)
 {
+    const char *pml = mca_pml_base_selected_component.pmlm_version.mca_component_name;
     size_t bytes = mca_coll_gpuring_ompi_size("btl_tcp_eager_limit", 0);
 
-    return 0 != strcmp("ob1", mca_pml_base_selected_component.pmlm_version.mca_component_name) ||
-                   bytes < LEAST_PIECE + OB1_HEADER
-               ? SIZE_MAX
-               : bytes - OB1_HEADER;
+    if (0 == strcmp("ob1", pml)) {
+        return bytes < PIECE_BYTES + HEADER_BYTES ? 0 : bytes - HEADER_BYTES;
+    }
+    return 0 == strcmp("cm", pml) ? PIECE_BYTES : 0;
 }
 
 static int pml_open(void **end, const struct gr_transport_up *up, const char *device, char *why,

@@ -12,6 +12,7 @@ goes_over_pml() { seen 'gpuring: links to other nodes go over pml'; }
 good_over_pml() { good_through_gpuring && goes_over_pml; }
 eight_over_pml() { eight_taken && goes_over_pml; }
 right_over_pml() { [ "$rc" = 0 ] && goes_over_pml; }
+one_link='--mca coll_gpuring_algorithm_bcast tree --mca coll_gpuring_nodes_channels 1 --mca coll_gpuring_nodes_latency 100000'
 sent_from_buffers() { [ "$(counted 'zero copy calls')" -gt 0 ]; }
 
 # ---- right, in all forms ----
@@ -34,11 +35,13 @@ pieces() { # SLOT_BYTES TEXT
 }
 
 forms 2x2
-pieces 65536 "in two"
+pieces 65536 "in five"
 nodes 2x2 4 $pml -- barrier "$work/flags" 1
 tap_check "2x2: barriers" good_over_pml
 nodes 2x6 12 $pml --mca coll_gpuring_setup_mib 64 --mca coll_gpuring_algorithm_alltoall pairwise -- hello_coll
 tap_check "2x6: more peers than are looked at in each call" good_over_pml
+nodes 2x1 2 $pml $one_link -- leaver "$work/left"
+tap_check "2x1: messages for a link that its reader has left" good_over_pml
 nodes 3+1 4 $pml -- wildcards
 tap_check "3+1: beside receives and probes for any message" good_over_pml
 # what a build without UCX consists of
@@ -80,8 +83,8 @@ for bytes in 512 8192 16384; do # data that travel with their head, and behind i
         --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes $bytes -- matrix
     tap_check "2x2: ring, two channels of two slots of $bytes bytes" good_over_pml
 done
-pieces 131072 "in three"
-pieces 589824 "in one, since ten would be too many"
+pieces 131072 "in eight"
+pieces 589824 "in one, since eight would be too long"
 OMPI_MCA_pml=ucx OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 \
     nodes 2x2 4 $pml -x UCX_TLS -x UCX_NET_DEVICES -- wildcards
 tap_check "2x2: Open MPI's messages go over UCX themselves" good_over_pml
