@@ -49,7 +49,7 @@ tap_check "3+1: communicators within a host and across" good_through_gpuring
 class_is() { good_through_gpuring && seen "between nodes: measured: .*Mbit/s \\(class $1\\)" && not_seen 'between nodes: (built|by)'; }
 # Where other programs take the cores meanwhile a train can be late: then another job measures.
 measured_as() { # RATE
-    for _ in 1 2 3; do
+    for _ in $(seq 10); do
         nodes "2x2 --rate=${1}mbit" 4 --mca coll_gpuring_verbose 1 -- hello_coll
         ! class_is "$1" || return 0
     done
