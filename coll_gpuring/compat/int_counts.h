@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts of the collective interface up to Open MPI 5.0: int. Arrays of counts and displacements
+ * Open MPI up to 5.0. Counts of the collective interface are int. Arrays of counts and displacements
  * are pointers; displacements in bytes are MPI_Aint.
  */
 #ifndef GR_COMPAT_INT_COUNTS_H
@@ -27,5 +27,10 @@ typedef const MPI_Aint *gr_offsets_t; /* displacements in bytes */
 #define GR_ARRAY_ENTRY(array) sizeof((array)[0])
 #define GR_ARRAY_MOVED(array, address) (address)
 #define GR_ARRAY_OF(array) (array)
+
+/* An entry of a framework's list of built-in components: its component, and the entry for one. */
+typedef const mca_base_component_t *gr_built_in_t;
+#define GR_BUILT_IN_COMPONENT(entry) (entry)
+#define GR_BUILT_IN_ENTRY(pointer) (pointer)
 
 #endif

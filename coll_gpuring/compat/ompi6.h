@@ -40,6 +40,14 @@ _Static_assert(sizeof(MPI_Aint) == sizeof(ptrdiff_t), "arrays of MPI_Aint are wi
 #define GR_ARRAY_MOVED(array, address) ((intptr_t) (address) | ((array) &1))
 #define GR_ARRAY_OF(array) ((intptr_t) (array))
 
+/*
+ * An entry of a framework's list of built-in components, which is where a pointer to the component
+ * lies: its component, and the entry for one.
+ */
+typedef const mca_base_component_t **gr_built_in_t;
+#define GR_BUILT_IN_COMPONENT(entry) (*(entry))
+#define GR_BUILT_IN_ENTRY(pointer) (&(pointer))
+
 /* Events for MPI_T: 6.0.0rc2 has them; a release that lacks them builds without. */
 #if __has_include("opal/mca/base/mca_base_event.h")
 #define GR_HAVE_EVENTS 1

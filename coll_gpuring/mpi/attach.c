@@ -11,20 +11,21 @@
 #include <string.h>
 
 /* The built-in components of the framework that opens files. Without it, no file is opened. */
-OPAL_DECLSPEC extern const mca_base_component_t *mca_dl_base_static_components[];
+OPAL_DECLSPEC extern gr_built_in_t mca_dl_base_static_components[];
 
 __attribute__((constructor)) static void attach(void)
 {
-    const mca_base_component_t **built_in = ompi_coll_base_framework.framework_static_components;
-    const mca_base_component_t *own = &mca_coll_gpuring_component.collm_version;
-    const mca_base_component_t **list;
+    static const mca_base_component_t *own = &mca_coll_gpuring_component.collm_version;
+    gr_built_in_t *built_in = ompi_coll_base_framework.framework_static_components;
+    gr_built_in_t *list;
     size_t n;
 
     if (NULL != mca_dl_base_static_components[0] || NULL == built_in) {
         return;
     }
     for (n = 0; NULL != built_in[n]; n++) {
-        if (0 == strcmp(built_in[n]->mca_component_name, own->mca_component_name)) {
+        if (0 == strcmp(GR_BUILT_IN_COMPONENT(built_in[n])->mca_component_name,
+                        own->mca_component_name)) {
             return;
         }
     }
@@ -33,7 +34,7 @@ __attribute__((constructor)) static void attach(void)
         return;
     }
     memcpy(list, built_in, n * sizeof(*list));
-    list[n] = own;
+    list[n] = GR_BUILT_IN_ENTRY(own);
     list[n + 1] = NULL;
     ompi_coll_base_framework.framework_static_components = list;
 }
