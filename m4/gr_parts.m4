@@ -48,12 +48,14 @@ AM_CONDITIONAL([HAVE_CUDA], [test "x$gr_cuda" = xyes])
 ])
 
 dnl GR_NVCC_WORKS: whether nvcc compiles with g++, with an older g++ if that one is too new for it, or with the flag for
-dnl versions that it does not know.
+dnl versions that it does not know. Without _GNU_SOURCE glibc 2.42 does not declare rsqrt(), which CUDA 13.0 declares
+dnl otherwise.
 AC_DEFUN([GR_NVCC_WORKS], [
 AC_CACHE_CHECK([how $NVCC compiles], [gr_cv_nvcc_works],
     [echo '__global__ void gr_kernel(int *a) { *a = 1; }' >conftest.cu
      gr_cv_nvcc_works=no
-     for gr_flag in "" " -ccbin g++-15" " -ccbin g++-14" " -ccbin g++-13" " -ccbin g++-12" " -allow-unsupported-compiler"; do
+     for gr_flag in "" " -ccbin g++-15" " -ccbin g++-14" " -ccbin g++-13" " -ccbin g++-12" " -allow-unsupported-compiler" \
+        " -allow-unsupported-compiler -U_GNU_SOURCE"; do
         AS_IF([test "$gr_cv_nvcc_works" = no && "$NVCC"$gr_flag -std=c++17 -fatbin -o conftest.fatbin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1],
             [gr_cv_nvcc_works=yes$gr_flag])
      done
