@@ -11,13 +11,14 @@
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ompi='' headers='' builddir='' sanitizer='' log='' no_install='' packages='build run test'
+ompi='' series='' headers='' builddir='' sanitizer='' log='' no_install='' packages='build run test'
 
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
 # parse_option ARG: status 0 if ARG is a common option
 parse_option() {
     case $1 in
+        --ompi=5 | --ompi=6 | --ompi=debian13 | --ompi=pypi) ompi=${1#*=} series=$ompi ;;
         --ompi=?*) ompi=${1#*=} ;;
         --builddir=?*) builddir=${1#*=} ;;
         --no-install) no_install=$1 ;;
@@ -45,8 +46,17 @@ make_configure() {
         run_logged autoreconf autoreconf -fi "$top"
 }
 
-# elsewhere ARG...: where --ompi names a release of Debian, run the script with its other arguments there, and end. A release
-# that cannot be installed, or whose Open MPI has an unknown interface, is reported and skipped.
+# not_had STATUS: ends the script. With STATUS 77, $series cannot be installed here or has an unknown interface; it is
+# reported and skipped.
+not_had() {
+    if [ "$1" != 77 ] || [ -z "$series" ]; then exit "$1"; fi
+    echo "--ompi=$series: skipped"
+    at_skip
+    exit 0
+}
+at_skip() { :; } # what a script says besides
+
+# elsewhere ARG...: where --ompi names a release of Debian, run the script with its other arguments there, and end.
 elsewhere() {
     local release arg args=() status=0
     case $ompi in
@@ -63,8 +73,7 @@ elsewhere() {
     log=$builddir/setup.log
     make_configure # by the same autotools as ever
     "$top/tools/debian.sh" --here "$release" "./$(basename "$0")" "--builddir=$builddir" "${args[@]}" || status=$?
-    [ $status = 77 ] || exit $status
-    echo "$release: skipped"
+    [ $status = 0 ] || not_had $status
     exit 0
 }
 
@@ -78,7 +87,7 @@ configure_tree() {
     if [ ! -e "$builddir/config.status" ] || [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
         echo "configuring in $builddir ${wanted}"
         (cd "$builddir" && run_logged configure "$top/configure" "${args[@]}") || status=$?
-        [ $status = 0 ] || exit $status
+        [ $status = 0 ] || not_had $status
         sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 12
         echo "$wanted" >"$builddir/.configured"
     fi
@@ -100,12 +109,11 @@ set_up() {
     # shellcheck disable=SC2086 # words
     "$top/tools/packages.sh" $no_install $packages || exit 1
     if [ "$ompi" = 5 ]; then
-        ompi=$("$top/tools/ompi5.sh" | tail -n 1)
+        ompi=$("$top/tools/ompi5.sh" | tail -n 1) || not_had $?
         : "${builddir:=$top/build-ompi5${sanitizer:+-$sanitizer}}"
     elif [ "$ompi" = pypi ]; then
-        # where the index cannot be reached, tools/pypi.sh says so
-        ompi=$("$top/tools/pypi.sh") || { [ $? = 77 ] || exit 1; echo "pypi: skipped"; exit 0; }
-        headers=$("$top/tools/ompi5.sh" | tail -n 1)
+        ompi=$("$top/tools/pypi.sh") || not_had $?
+        headers=$("$top/tools/ompi5.sh" | tail -n 1) || not_had $?
         : "${builddir:=$top/build-pypi${sanitizer:+-$sanitizer}}"
     elif [ -n "$ompi" ]; then
         [ -x "$ompi/bin/ompi_info" ] ||

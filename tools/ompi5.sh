@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds Open MPI 5.0.7 once, in ${GPURING_CACHE:-~/.cache/gpuring}, and prints its prefix as the last line of stdout.
+# Status 77: its source cannot be had here.
 #
 # The source is Debian 13's source package, which contains PMIx and PRRTE, from apt's mirror. Its package lists are kept
 # in a directory of their own, so the system's apt configuration does not change.
@@ -53,11 +54,10 @@ build() {
     echo "mca_base_component_show_load_errors = 0" >>"$prefix/etc/openmpi-mca-params.conf"
 }
 
-if [ "${1:-}" = --build ]; then          # a separate process, so that set -e is in effect
-    fetch_source
-    build
-    exit 0
-fi
+case ${1:-} in # processes of their own, so that set -e is in effect
+    --fetch) fetch_source; exit 0 ;;
+    --build) build; exit 0 ;;
+esac
 mkdir -p "$work"
 exec 9>"$cache/openmpi-$version.lock"
 flock 9                                  # a second call waits for the first one's build
@@ -65,7 +65,12 @@ if [ -e "$prefix/.complete" ]; then echo "$prefix"; exit 0; fi
 log=$cache/openmpi-$version.log
 say "building Open MPI $version into $prefix (about 10 minutes on 2 cores; log: $log)"
 rm -rf "$prefix"
-if ! "$0" --build >"$log" 2>&1; then
+if ! "$0" --fetch >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    say "the source cannot be had; see $log"
+    exit 77
+fi
+if ! "$0" --build >>"$log" 2>&1; then
     tail -n 20 "$log" >&2
     say "failed; see $log"
     exit 1
