@@ -92,4 +92,18 @@ for kind in $kinds; do
 done >"$wrong"
 [ ! -s "$wrong" ] && [ -n "$kinds" ]
 tap_result $? "and each kind in the page has counters" "$wrong"
+
+# Tests that go by the series of Open MPI: what differs is listed.
+top=${srcdir:-$(dirname "$0")/../..}
+# unlisted PAGE: those scripts that its table lacks
+unlisted() {
+    grep -l '[^\\]\$OMPI_SERIES' "$top"/tests/mpi/t_*.sh "$top"/tests/hosts/t_*.sh | sed 's|.*/||' | while read -r script; do
+        grep -q "^| \`$script\` |.*[456]" "$1" || echo "$script goes by the series; docs/testing.md does not say what differs"
+    done
+}
+unlisted "$top/docs/testing.md" >"$wrong"
+grep -v '^| `t_ulfm.sh`' "$top/docs/testing.md" >"$work/planted"
+[ ! -s "$wrong" ] && unlisted "$work/planted" | grep -q '^t_ulfm.sh goes by'
+tap_result $? "what differs by the series of Open MPI is listed" "$wrong"
+
 tap_done

@@ -4,6 +4,9 @@
 # others have posted.
 . "$(dirname "$0")/lib.sh"
 
+# Open MPI 6.0.0rc2's btl/sm: threads that make and free communicators hang now and then (docs/testing.md).
+[ "$OMPI_SERIES" -lt 6 ] || MPIRUN="$MPIRUN --mca btl self,tcp"
+
 for np in $(depth '3' '2 3 4'); do
     test_program "threads, $np ranks" $np -- threads 60
     test_program "threads, all forms, $np ranks" $np -- nbthreads 8
