@@ -38,7 +38,7 @@ inside() { # LIMIT COMMAND...
     mount -t tmpfs -o mode=1777 none /dev/shm
     timeout -k 2 "$1" "${@:2}" || rc=$?
     for _ in $(seq 600); do # the last ones may still be dying
-        left=$(ps -e -o pid= -o comm= | awk '$1 != 1 && $2 != "ps" && $2 != "awk" && $2 != "bash"')
+        left=$(grep -s . /proc/[0-9]*/comm | sed 's,^/proc/\([0-9]*\)/comm:,\1 ,' | awk '$1 != 1 && !/ (grep|sed|awk|bash)$/')
         [ -n "$left" ] || break
         sleep 0.1
     done
