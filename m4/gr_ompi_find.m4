@@ -87,6 +87,8 @@ AS_IF([test -z "$gr_ompi_from" && test -n "$gr_ompi_given" && test -f "$gr_ompi_
      gr_ompi_version=])
 AS_IF([test -z "$gr_ompi_from"],
     [AC_MSG_RESULT([no])
+     AS_IF([test "$cross_compiling" = yes],
+        [AC_MSG_ERROR([no Open MPI for $host${gr_ompi_given:+ in $gr_ompi_given}: ${PKG_CONFIG:-pkg-config, which is not there,} knows no ompi-c. Install both for that machine (Debian: libopenmpi-dev:ARCH, pkgconf:ARCH), or give --with-ompi=DIR])])
      AC_MSG_ERROR([no Open MPI${gr_ompi_given:+ in $gr_ompi_given}: neither ompi_info, pkg-config (ompi-c) nor mpicc tells of one. Install it with its devel headers, or give --with-ompi=DIR])])
 AC_MSG_RESULT([by $gr_ompi_from])
 
