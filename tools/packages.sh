@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the distribution's packages that are missing, after printing each with what it is for.
 #     tools/packages.sh [--no-install] KIND...     kinds: build, run, test
-# --no-install: prints them, and fails if there are any. Called by ./demo and ./check.
+# --no-install: prints them, and fails if one is missing that cannot be left out. Called by ./demo and ./check.
 set -euo pipefail
 
-# kind, package, what it is for. An optional package ends in "?": it is left out where the distribution has none.
+# kind, package, what it is for. An optional package ends in "?": it can be left out, as where the distribution has none.
 table='build build-essential      compilers and make
 build autoconf             configure, from configure.ac
 build automake             configure, from configure.ac
 build libtool              configure, from configure.ac
 build pkg-config           finds the libraries
 build libopenmpi-dev       Open MPI with its internal headers
+build libpmix-dev          included by the headers of Open MPI 5 and 6
 build libhwloc-dev         NUMA nodes, order of GPUs
 build libucx-dev?          links between nodes over UCX
 build libevent-dev         an Open MPI of another series (--ompi=5)
@@ -27,11 +28,6 @@ test  hpcc?                a client: a benchmark
 test  gfortran             examples/power.f90
 test  mandoc?              checks man pages
 test  libsimgrid-dev?      a simulator, beside the torus model'
-
-# whose package does not ask for it
-if apt-cache policy libopenmpi-dev 2>/dev/null | grep -q 'Candidate: 6'; then
-    table+=$'\nbuild libpmix-dev          included by the headers of Open MPI 6'
-fi
 
 install=yes
 if [ "${1:-}" = --no-install ]; then
@@ -51,15 +47,16 @@ while read -r kind package reason; do
     name=${package%\?}
     [[ " ${missing[*]-} ${optional[*]-} " != *" $name "* ]] || continue
     [ "$(dpkg-query -W -f '${Status}' "$name" 2>/dev/null || true)" != "install ok installed" ] || continue
-    if [ "$name" = "$package" ]; then missing+=("$name"); else optional+=("$name"); fi
+    if [ "$name" = "$package" ]; then missing+=("$name"); else optional+=("$name") reason+=' (optional)'; fi
     text+=$(printf '  to %-5s  %-19s %s' "$kind" "$name" "$reason")$'\n'
 done <<<"$table"
 [ -n "$text" ] || exit 0
 
 if [ "$install" = no ]; then
     printf 'packages that are not installed:\n%s' "$text"
-    echo "install them: apt-get install --no-install-recommends ${missing[*]-} ${optional[*]-}"
-    exit 1
+    echo "install them:" apt-get install --no-install-recommends "${missing[@]}" "${optional[@]}"
+    [ ${#missing[@]} = 0 ]
+    exit
 fi
 sudo=
 if [ "$(id -u)" != 0 ]; then

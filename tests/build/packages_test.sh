@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tools/packages.sh, and the option --no-install of ./demo and ./check, with a dpkg-query and an apt-get of this test.
+# tools/packages.sh, and the option --no-install of ./demo and ./check, with a dpkg-query and an apt-get of this test; and
+# when configure runs again.
 # Environment: srcdir (from make).
 set -u
 . "$(dirname "$0")/../lib.sh"
@@ -48,7 +49,31 @@ for command in demo "check --only=core"; do
         "$(grep -c 'to test' "$work/out")" "$([[ $command = demo ]] && echo -eq || echo -gt)" 0
 done
 
-sed -n 's/^\(build\|run\|test\) *\([^ ?]*\).*/\2/p; s/^table=.build *\([^ ]*\).*/\1/p' "$srcdir/tools/packages.sh" >"$work/installed"
+names() { sed -n 's/^\(build\|run\|test\) *\([^ ?]*\).*/\2/p; s/^table=.build *\([^ ]*\).*/\1/p' "$srcdir/tools/packages.sh"; }
+names | grep -vx -e hpcc -e libucx-dev >"$work/installed"
+run "$srcdir/tools/packages.sh" --no-install build run test
+holds "--no-install succeeds where only optional packages are missing" $status = 0
+ok "it names them" grep -q 'to test *hpcc .*(optional)$' "$work/out"
+names >"$work/installed"
 run "$srcdir/tools/packages.sh" build run test
 holds "nothing is printed where all are installed" $status = 0 -a ! -s "$work/out" -a ! -s "$work/apt"
+
+# ---- a build of ./demo, which needs no cmocka, and ./check after it ----
+
+mkdir -p "$work/tree/build"
+touch "$work/tree/Makefile.in"
+# shellcheck disable=SC2016 # expanded by the program itself
+printf '#!/bin/sh\n! grep -qx libcmocka-dev "%s/installed" || echo 1.1.7\n' "$work" >"$work/bin/pkg-config"
+printf '#!/bin/sh\necho once >>"%s/times"\ntouch config.status\n' "$work" >"$work/tree/configure"
+chmod +x "$work/bin/pkg-config" "$work/tree/configure"
+# configured: what ./demo and ./check do before they make
+configured() { (. "$srcdir/tools/build.sh" && top=$work/tree builddir=$work/tree/build log=$work/log && configure_tree) >"$work/out" 2>&1; }
+names | grep -vx libcmocka-dev >"$work/installed"
+configured
+configured
+holds "a tree is configured once" "$(wc -l <"$work/times")" = 1
+names >"$work/installed"
+configured
+configured
+holds "and again, once, when cmocka has come" "$(wc -l <"$work/times")" = 2
 tap_done
