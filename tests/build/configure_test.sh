@@ -103,7 +103,8 @@ ok "it is cross compiling" grep -q 'whether we are cross compiling... yes' "$wor
 ok "ompi_info is not run then" test ! -e "$work/ompi_info_ran"
 PKG_CONFIG_LIBDIR=/nowhere configured cross_none --without-cuda --without-ucx --build=i586-pc-linux-gnu \
     --host=x86_64-pc-linux-gnu CC=gcc CXX=g++ --with-ompi="$work/nowhere"
-ok "without an Open MPI for that machine configure says what to install" grep -q 'no Open MPI for x86_64-pc-linux-gnu in .*pkgconf:ARCH' "$work/err"
+ok "without an Open MPI for that machine configure says what to install" \
+    grep -q 'no Open MPI for x86_64-pc-linux-gnu in .*pkgconf:ARCH' "$work/err"
 
 # ---- builds without a part ----
 

@@ -67,7 +67,9 @@ printf '#!/bin/sh\n! grep -qx libcmocka-dev "%s/installed" || echo 1.1.7\n' "$wo
 printf '#!/bin/sh\necho once >>"%s/times"\ntouch config.status\n' "$work" >"$work/tree/configure"
 chmod +x "$work/bin/pkg-config" "$work/tree/configure"
 # configured: what ./demo and ./check do before they make
-configured() { (. "$srcdir/tools/build.sh" && top=$work/tree builddir=$work/tree/build log=$work/log && configure_tree) >"$work/out" 2>&1; }
+configured() {
+    (. "$srcdir/tools/build.sh" && top=$work/tree builddir=$work/tree/build log=$work/log && configure_tree) >"$work/out" 2>&1
+}
 names | grep -vx libcmocka-dev >"$work/installed"
 configured
 configured
