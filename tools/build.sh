@@ -7,11 +7,12 @@
 #     --builddir=DIR                    build directory (default build/; with --ompi, build-ompi5/ and the like)
 #     --no-install                      install no packages: say which are missing, and stop if one is not optional
 # $packages: the kinds of packages that are needed (tools/packages.sh).
+# $options: more options of configure.
 # $sanitizer (address, thread or empty) builds in build-$sanitizer/.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ompi='' series='' headers='' builddir='' sanitizer='' log='' no_install='' packages='build run test'
+ompi='' series='' headers='' options=() builddir='' sanitizer='' log='' no_install='' packages='build run test'
 
 fail() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
@@ -78,7 +79,7 @@ elsewhere() {
 }
 
 configure_tree() {
-    local args=() wanted status=0
+    local args=("${options[@]}") wanted status=0
     make_configure
     [ -z "$ompi" ] || args+=("--with-ompi=$ompi")
     [ -z "$headers" ] || args+=("--with-ompi-headers=$headers")
@@ -94,14 +95,16 @@ configure_tree() {
     fi
 }
 
-# Kernels take minutes to compile and do not depend on Open MPI. Copy them from the default build if they are newer than
-# their sources.
+# Kernels take minutes to compile and do not depend on Open MPI. Copy them from the default build, or the bundle's first
+# one, if they are newer than their sources.
 reuse_kernels() {
-    local from=$top/build
-    [ "$builddir" != "$from" ] && [ -f "$from/kernels.fatbin" ] && [ ! -f "$builddir/kernels.fatbin" ] || return 0
-    [ -z "$(find "$top"/coll_gpuring/{base,exec/gpu/kernels,exec/gpu/args.h,exec/gpu/kernels.h,sched,topo} -type f \
-        -newer "$from/kernels.fatbin" ! -name kernels.am)" ] || return 0
-    cp -Rp "$from/kernels" "$from/kernels.fatbin" "$builddir/"
+    local from
+    for from in "$top/build" "$top/build-bundle/own"; do
+        [ "$builddir" != "$from" ] && [ -f "$from/kernels.fatbin" ] && [ ! -f "$builddir/kernels.fatbin" ] || continue
+        [ -z "$(find "$top"/coll_gpuring/{base,exec/gpu/kernels,exec/gpu/args.h,exec/gpu/kernels.h,sched,topo} -type f \
+            -newer "$from/kernels.fatbin" ! -name kernels.am)" ] || continue
+        cp -Rp "$from/kernels" "$from/kernels.fatbin" "$builddir/"
+    done
 }
 
 # set_up [TARGET...]: install packages, configure, and make these targets (default: all) in $builddir. Log:

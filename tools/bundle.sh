@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes gpuring-VERSION-ARCHITECTURE.tar.gz in the current folder: the component for each layout of Open MPI's structures,
 # and a stub that opens the one that fits. It prints the file's path as the last line of stdout.
-#     tools/bundle.sh                                     builds for all layouts that this machine can build for
-#     tools/bundle.sh --version=V --programs=DIR BUILD...    from these build folders (make bundle); programs from DIR
-# The first form builds 4.1 (the distribution's), and 5.0.0 to 5.0.6, 5.0.7 to 5.0.9, 5.0.10 and later from the headers
-# of tools/ompi5.sh, in build-bundle/. More build folders of other series are taken behind `--`.
-set -euo pipefail
-
-top=$(cd "$(dirname "$0")/.." && pwd)
-fail() { echo "bundle: $*" >&2; exit 1; }
+#     tools/bundle.sh [--] [BUILD...]                     builds all that it can here, in build-bundle/
+#     tools/bundle.sh --version=V --programs=DIR BUILD... from these build folders (make bundle); programs from DIR
+# The first form builds for the distribution's Open MPI, for the three layouts of 5.0 (by the headers of tools/ompi5.sh where
+# the distribution has another series), and, as root, for 6.0 by the headers of Debian sid (tools/debian.sh). It takes
+# build folders of other series, too. Sid changes daily: where it cannot be had, the bundle is without 6.0, and that is
+# said.
+. "$(dirname "$0")/build.sh"
+packages=build
 
 # pack VERSION PROGRAMS BUILD...
 pack() {
@@ -28,7 +28,7 @@ pack() {
         cp "$abi" "$folder/"
         cp -L "$build"/component/* "$folder/"
     done
-    cp "$programs/bundle/mca_coll_gpuring.so" "$top/coll_gpuring/help-coll-gpuring.txt" "$root/lib/gpuring/"
+    cp "$programs/bundle/mca_coll_gpuring.so" "$root/lib/gpuring/"
     for program in gpuring_abi gpuring_bench gpuring_choices gpuring_sched gpuring_tune torus_sim; do
         "$programs/libtool" --mode=install install -s "$programs/$program" "$root/bin/$program" >/dev/null 2>&1 ||
             fail "$programs/$program is not built"
@@ -42,15 +42,26 @@ pack() {
     echo "$PWD/$name.tar.gz"
 }
 
-# built NAME OPTION...: a build folder for that configuration; prints its path
-built() {
-    local dir=$top/build-bundle/$1
+# part NAME OPTION...: the files for one layout, in build-bundle/NAME, configured with these options. They need no library
+# that a machine may lack, or has by another name: not hwloc, which orders GPUs where NVML does not, nor Open MPI's, which
+# the stub finds in the process.
+part() (
+    builddir=$top/build-bundle/$1
     shift
-    mkdir -p "$dir"
-    (cd "$dir" && { [ -e config.status ] || "$top/configure" "$@"; }
-     if [ -e "$top/build/kernels.fatbin" ] && [ ! -e kernels.fatbin ]; then cp -Rp "$top"/build/kernels{,.fatbin} .; fi
-     make -j"$(nproc)" bundle-parts) >"$dir.log" 2>&1 || fail "building $dir failed; see $dir.log"
-    echo "$dir"
+    options=(--without-hwloc "$@")
+    set_up bundle-parts OMPI_LIBS= >&2
+)
+
+# of6: makes build-bundle/sid/, which looks like the prefix of Debian sid's Open MPI. Its headers are all that is needed, and
+# the component is built by this machine's compiler, for this machine's C library.
+of6() {
+    local root=${GPURING_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuring}/sid libs
+    "$top/tools/debian.sh" --here "--dir=$root" sid tools/packages.sh build >&2 || return
+    libs=$root/usr/lib/$(uname -m)-linux-gnu
+    rm -rf "$top/build-bundle/sid"
+    mkdir -p "$top/build-bundle/sid/include"
+    ln -s "$libs/openmpi/lib" "$top/build-bundle/sid/lib"
+    ln -s "$libs"/openmpi/include/* "$libs"/pmix2/include/* "$top/build-bundle/sid/include/"
 }
 
 version='' programs=''
@@ -59,7 +70,7 @@ while [ $# -gt 0 ]; do
         --version=*) version=${1#*=} ;;
         --programs=*) programs=${1#*=} ;;
         --) shift; break ;;
-        -h | --help) sed -n '3,8s/^# //p' "$0"; exit 0 ;;
+        -h | --help) sed -n '3,11s/^# //p' "$0"; exit 0 ;;
         -*) fail "unknown option $1; allowed: --version=V --programs=DIR" ;;
         *) break ;;
     esac
@@ -69,12 +80,25 @@ if [ -n "$version" ]; then
     pack "$version" "$programs" "$@"
     exit 0
 fi
-[ -x "$top/configure" ] || (cd "$top" && autoreconf -fi) >&2
-ompi5=$("$top/tools/ompi5.sh" | tail -n 1)
-builds=("$(built ompi-4.1)")
-for release in 5.0.0 5.0.7 5.0.10; do
-    builds+=("$(built "ompi-$release" "--with-ompi=$ompi5" "--with-ompi-layout=$release")")
+
+own=$top/build-bundle/own builds=("$top/build-bundle/own")
+part own
+make -s -C "$own" bundle-programs >&2
+from=$(sed -n 's/^from //p' "$own/bundle/abi")
+case $from in
+    5.0.*) five=() ;;
+    *) five=("--with-ompi=$("$top/tools/ompi5.sh" | tail -n 1)") ;;
+esac
+for layout in 5.0.0 5.0.7 5.0.10; do
+    [ "$layout" != "$from" ] || continue
+    part "$layout" "${five[@]}" "--with-ompi-layout=$layout"
+    builds+=("$top/build-bundle/$layout")
 done
-make -C "${builds[0]}" bundle BUNDLE_BUILDS="${builds[*]} $*" >"$top/build-bundle/bundle.log" 2>&1 ||
-    fail "packing failed; see $top/build-bundle/bundle.log"
-tail -n 1 "$top/build-bundle/bundle.log"
+if [ "${from%.*}" != 6.0 ]; then
+    if of6 && part 6.0 "--with-ompi=$top/build-bundle/sid"; then
+        builds+=("$top/build-bundle/6.0")
+    else
+        echo "bundle: no component for Open MPI 6.0: Debian sid cannot be had here, or its Open MPI is another" >&2
+    fi
+fi
+pack "$(make -s --no-print-directory -C "$own" print-version | tail -n 1)" "$own" "${builds[@]}" "$@"

@@ -28,7 +28,8 @@ static int find_libmpi(struct dl_phdr_info *info, size_t size, void *handle)
         (0 != strncmp(name, "/libmpi.so", 10) && 0 != strncmp(name, "/libopen_mpi.so", 15))) {
         return 0;
     }
-    *(void **) handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    /* global, since components of a bundle do not name Open MPI's libraries */
+    *(void **) handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
     return NULL != *(void **) handle && NULL != dlsym(*(void **) handle, "ompi_mpi_comm_world");
 }
 

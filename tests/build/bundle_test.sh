@@ -14,6 +14,7 @@ in_make bundle-parts >"$work/why" 2>&1
 tap_result $? "tools/bundle.sh packs this build" "$work/why"
 bundle=$(tail -n 1 "$work/out")
 tar -C "$work" -xzf "$bundle" && mv "$work/gpuring-$version-$(uname -m)" "$work/b"
+ok "the module file has the version" [ -s "$work/b/modulefiles/gpuring/$version" ]
 variants=$work/b/lib/gpuring/gpuring-variants
 own=$(echo "$variants"/*)
 
@@ -77,21 +78,53 @@ cat >"$work/p/bin/ompi_info" <<END
 case "\$*" in
     *libdir*pkg* | *pkglibdir*) echo "path:pkglibdir:$work/p/lib/openmpi" ;;
     *libdir*) echo "path:libdir:$(dirname "$libmpi")" ;;
-    *pkgdatadir*) echo "path:pkgdatadir:$work/p/share" ;;
     *) echo "\$DL" ;;
 esac
 END
 chmod +x "$work/p/bin/ompi_info"
-ok "gpuring-install" env DL=mca:dl:dlopen:version "$work/b/bin/gpuring-install" --prefix="$work/p"
-ok "the variant is installed" cmp "$work/p/lib/openmpi/mca_coll_gpuring.so" "$own/mca_coll_gpuring.so"
-"$work/b/bin/gpuring-install" --prefix="$work/p" --uninstall >"$work/out" 2>&1
-ok "--uninstall leaves nothing" [ "$(find "$work/p/lib" "$work/p/share" -type f | wc -l)" = 0 ]
+cat >"$work/p/bin/mpirun" <<'END'
+#!/bin/sh
+echo "$RANKS_PATH"
+END
+cat >"$work/p/bin/prte_info" <<END
+#!/bin/sh
+echo "              Sysconfdir: $work/p/etc"
+END
+chmod +x "$work"/p/bin/*
+# install OPTION...: with that ompi_info and a home of its own, into $work/out
+install() {
+    env HOME="$work/home" PATH="$work/p/bin:$PATH" DL=mca:dl:dlopen:version "$work/b/bin/gpuring-install" "$@" >"$work/out" 2>&1
+}
+# installed FOLDER: all of the bundle's components are there
+installed() { diff -r "$work/b/lib/gpuring" "$1"; }
+ok "gpuring-install" install --prefix="$work/p"
+ok "... says which fits" seen "$(basename "$own")$"
+ok "the components are installed" installed "$work/p/lib/openmpi"
+ok "no parameter of PRRTE where ranks look for Open MPI's components" [ ! -e "$work/p/etc" ]
+install --prefix="$work/p" --uninstall
+ok "--uninstall leaves nothing" [ "$(find "$work/p" -type f ! -path '*/bin/*' | wc -l)" = 0 ]
+export RANKS_PATH=/usr/lib/pmix2/lib/pmix
+mkdir -p "$work/p/etc" && echo "# a site's own" >"$work/p/etc/prte-mca-params.conf"
+ok "gpuring-install where ranks look for PMIx's components" install --prefix="$work/p"
+ok "... PRRTE gets a parameter" [ "$(grep -c '^odls_base_exec_agent = /usr/bin/env -u' "$work/p/etc/prte-mca-params.conf")" = 1 ]
+install --prefix="$work/p" --uninstall
+ok "... --uninstall takes it back" [ "$(cat "$work/p/etc/prte-mca-params.conf")" = "# a site's own" ]
+ok "gpuring-install --user" install --user
+ok "the components are in the home" installed "$work/home/.openmpi/components"
+ok "... and the parameter" grep -q '^odls_base_exec_agent = /usr/bin/env -u' "$work/home/.prte/mca-params.conf"
+install --user --uninstall
+ok "--user --uninstall leaves nothing" [ "$(find "$work/home" -type f | wc -l)" = 0 ]
+unset RANKS_PATH
 env DL= "$work/b/bin/gpuring-install" --prefix="$work/p" >"$work/out" 2>&1
 ok "an Open MPI that opens no components is refused" seen 'disable-dlopen'
 
 # ---- the wheel ----
 wheel=$("$srcdir/packaging/python/wheel.py" "$bundle" "$work" 2>"$work/why")
 tap_result $? "the wheel is made" "$work/why"
+ok "... of the bundle's version" python3 -c '
+import sys, zipfile
+data = zipfile.ZipFile(sys.argv[1]).read(f"gpuring-{sys.argv[2]}.dist-info/METADATA").decode()
+sys.exit(f"Version: {sys.argv[2]}" not in data.splitlines())' "$wheel" "$version"
 cat >"$work/sum.py" <<'END'
 from mpi4py import MPI
 

@@ -24,6 +24,10 @@ has conda/recipe.yaml sed -n 's/^  version: "\(.*\)"$/\1/p'
 easyconfig=$(cd "$packaging" && echo easybuild/gpuring-*.eb)
 has "$easyconfig" sed -n "s/^version = '\(.*\)'$/\1/p"
 ok "the easyconfig's name has the version" grep -q "/gpuring-$version-gompi-" <<<"$easyconfig"
+has ../docs/using.md sed -n 's/.*gpuring-\([0-9.]*\)-\(x86_64\|py3\).*/\1/p'
+# the version of a bundle is that of the build, and a wheel's is the bundle's (bundle_test)
+ok "packaging/bundle and packaging/python have no version of their own" \
+    [ -z "$(grep -rnE '(version|VERSION)[^%{]*["= ][0-9]+\.[0-9]+\.[0-9]+|gpuring-[0-9]' "$packaging/bundle" "$packaging/python")" ]
 
 parses='import ast, sys; ast.parse(open(sys.argv[1]).read())'
 for file in spack/gpuring/package.py "$easyconfig"; do
