@@ -36,6 +36,14 @@ OMPI_DECLSPEC extern struct ompi_predefined_datatype_t ompi_mpi_short_float;
 #define GR_OMPI_LOST_RANK MPI_ERR_COMM
 #endif
 
+/*
+ * The tags of links to other nodes on MPI_COMM_WORLD. Once a rank has died, Open MPI takes all
+ * negative tags for those of collectives, and refuses them, but for a few that ULFM reserves. It
+ * does not use the first and the last of these itself.
+ */
+#define GR_TAG_NET_HEAD MCA_COLL_BASE_TAG_FT_BASE
+#define GR_TAG_NET_DATA MCA_COLL_BASE_TAG_FT_END
+
 /* publish bytes with MPI_Init's exchange of connection data */
 #define GR_MODEX_SCOPE PMIX_GLOBAL
 

@@ -30,6 +30,10 @@ typedef mca_coll_base_component_2_0_0_t gr_coll_component_t;
 #define GR_RANK_IS_LOST(comm, rank) ((void) (comm), (void) (rank), false)
 #define GR_OMPI_LOST_RANK MPI_ERR_COMM
 
+/* the tags of links to other nodes on MPI_COMM_WORLD */
+#define GR_TAG_NET_HEAD gr_runtime_tag(GR_TAGS_NET)
+#define GR_TAG_NET_DATA (GR_TAG_NET_HEAD - 1)
+
 /* publish bytes with MPI_Init's exchange of connection data */
 #define GR_MODEX_SCOPE OPAL_PMIX_GLOBAL
 

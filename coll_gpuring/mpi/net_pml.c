@@ -4,8 +4,8 @@
  * for where there is no UCX. They travel on MPI_COMM_WORLD with tags of their own, negative: no
  * receive of the application matches these.
  *
- *      tag - 0    [head | few data]    each connection has one receive posted
- *      tag - 1    [many data]          1 to MOST_PIECES messages, received where they belong
+ *      GR_TAG_NET_HEAD    [head | few data]    each connection has one receive posted
+ *      GR_TAG_NET_DATA    [many data]          1 to MOST_PIECES messages, received where they belong
  *
  * Messages of one tag do not overtake each other, so the receives of data need no numbers. Many
  * data are sent from where they lie. A head's completion posts the receives of its data, before
@@ -35,8 +35,6 @@
 #define PACKED_BYTES 8192  /* data up to that size go with their head */
 #define CONTROL UINT64_MAX /* in the place of bytes: there are no data */
 
-#define TAG_HEAD gr_runtime_tag(GR_TAGS_NET)
-#define TAG_DATA (TAG_HEAD - 1)
 #define MOST_ROUNDS 16 /* in a progress(): what keeps coming in does not keep the caller */
 
 /*
@@ -289,7 +287,7 @@ static int send_pieces(struct sending *s, const void *data, size_t bytes)
     int rc = OMPI_SUCCESS;
 
     for (at = 0; at < bytes && OMPI_SUCCESS == rc; at += piece) {
-        rc = post_send(&s->task, s->to, TAG_DATA, (const char *) data + at,
+        rc = post_send(&s->task, s->to, GR_TAG_NET_DATA, (const char *) data + at,
                        bytes - at < piece ? bytes - at : piece);
     }
     return rc;
@@ -308,7 +306,7 @@ static int send_both(struct sending *s, const void *data, size_t bytes)
         packed = bytes;
         memcpy(s->first.data, data, bytes);
     }
-    rc = post_send(&s->task, s->to, TAG_HEAD, &s->first, FIRST_BYTES(packed));
+    rc = post_send(&s->task, s->to, GR_TAG_NET_HEAD, &s->first, FIRST_BYTES(packed));
     return OMPI_SUCCESS == rc && 0 != s->first.pieces ? send_pieces(s, data, bytes) : rc;
 }
 
@@ -367,7 +365,7 @@ static int receive_pieces(struct receiving *r, char *to, size_t bytes, size_t pi
     int rc = OMPI_SUCCESS;
 
     for (at = 0; at < bytes && OMPI_SUCCESS == rc; at += piece) {
-        rc = post_receive(&r->task, r->from, TAG_DATA, to + at,
+        rc = post_receive(&r->task, r->from, GR_TAG_NET_DATA, to + at,
                           bytes - at < piece ? bytes - at : piece, &request);
     }
     return rc;
@@ -448,7 +446,7 @@ static int post_head(struct connection *c)
     int rc;
 
     begin(&c->task, c->task.pml, on_head);
-    rc = post_receive(&c->task, c, TAG_HEAD, &c->came, sizeof(c->came), &c->pml_request);
+    rc = post_receive(&c->task, c, GR_TAG_NET_HEAD, &c->came, sizeof(c->came), &c->pml_request);
     if (is_through(&c->task) && OMPI_SUCCESS == rc) {
         gr_doorbell_ring(&c->task.bell);
     }

@@ -196,6 +196,8 @@ all_good() {
     [ "$rc" -eq 0 ] && [ -n "$plan" ] && [ "$plan" -gt 0 ] && [ "$ok" -eq "$plan" ] && not_seen '^not ok'
 }
 
+has_ulfm() { [ "$OMPI_SERIES" -ge 5 ] && "$OMPI_INFO" | grep -qi 'FT Checkpoint\|ftmpi\|Fault Tolerance support: yes'; }
+survived() { [ "$(lines_seen '^ok [0-9] - ')" -eq 4 ] && not_seen '^not ok'; } # ulfm's ranks
 good_through_gpuring() { all_good && [ "$(calls_counted)" -gt 0 ]; }
 good_without_gpuring() { all_good && [ "$(calls_counted)" -eq 0 ]; }
 
