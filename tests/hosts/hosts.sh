@@ -46,7 +46,8 @@ on() {
     local pid
     pid=$(pid_of "$1")
     # --root: the host's may be a folder (tools/debian.sh)
-    exec nsenter -t "$pid" --net --uts --ipc --pid --mount --root --wdns="$PWD" "${@:2}"
+    # not --wdns: util-linux 2.41 looks for that folder before it changes the root
+    exec nsenter -t "$pid" --net --uts --ipc --pid --mount --root env -C "$PWD" "${@:2}"
 }
 
 # What mpirun takes for ssh: options, host, words of a command for the shell there.
@@ -156,6 +157,7 @@ inside() { # RAILS RATES DELAY RANKS COMMAND...: the run's first process
     shift 4
     mount -t tmpfs none /dev/shm
     mkdir "$state"
+    [ -e /etc/hosts ] || : >/etc/hosts # a minimal Debian has none to mount one on
     hostname front
     printf '127.0.0.1 localhost\n10.77.0.254 front\n' >"$state/etc_hosts"
     ip link set lo up

@@ -63,7 +63,7 @@ mpi4py_is_there() { [[ $OMPI_INFO == /usr/* ]] && /usr/bin/python3 -c 'import mp
 # run_block FILE: as a reader would
 run_block() {
     (cd "$work/tree" &&
-        timeout -k 5 "$(depth 60 200)" env PATH="/usr/bin:$PATH" bash -eo pipefail "$1") >"$work/why" 2>&1 </dev/null
+        timeout -k 5 200 env PATH="/usr/bin:$PATH" bash -eo pipefail "$1") >"$work/why" 2>&1 </dev/null
 }
 
 tree "$work/tree"
