@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 # What a command printed, its exit status (negative: a signal), and whether it ran out of time.
 Result = collections.namedtuple("Result", "out err status late")
@@ -56,14 +57,28 @@ def find_build(builddir):
                  floor=os.path.join(builddir, "gpuring_floor"), version=said.split("\n")[0].strip(), env=env, cores=cores(), model=model())
 
 
+def gone(process):
+    """Whether the process has ended. Not by Popen.wait(): an interrupt inside of it may have left its lock taken for ever."""
+    if process.returncode is None:
+        try:
+            pid, status = os.waitpid(process.pid, os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if pid == process.pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode is not None
+
+
 def end(process):
-    """Ends a command that timed out; mpirun gets 10 seconds to end its ranks."""
+    """Ends a command that timed out, or that is not wanted any more; mpirun gets 10 seconds to end its ranks."""
     process.terminate()
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    for _ in range(200):
+        if gone(process):
+            return
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    while not gone(process):
+        time.sleep(0.05)
 
 
 def run(command, env, limit):

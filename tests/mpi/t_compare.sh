@@ -285,6 +285,15 @@ outlives_interrupt() {
     [ "$status" -eq 130 ] && one err 'interrupted after [0-9]* whole rounds' && run 0 --from-csv="$work/raw"
 }
 
+# The interrupt may come inside of Popen.wait(), and leave its lock taken.
+ends_commands() {
+    timeout -k 5 60 env PYTHONPATH="$srcdir/benchmarks" python3 -B -c 'import subprocess; from compare_lib import machine
+p = subprocess.Popen(["sleep", "300"], start_new_session=True)
+p._waitpid_lock.acquire()
+machine.end(p)
+assert p.returncode == -15'
+}
+
 runs_osu() {
     fake 0 --quick -m 4:16M --osu="$work/osu" allreduce bcast reduce &&
         one err 'left out: bcast: there is no osu_bcast' && calls '/osu_allreduce -m 4:16777216$' 18 &&
@@ -324,6 +333,7 @@ ok "a configuration that crashes" outlives_crash
 ok "a configuration that hangs" outlives_hang
 in_all && ok "gpuring that hangs" stops_without_gpuring
 ok "an interrupted run" outlives_interrupt
+ok "    also inside of a wait for one" ends_commands
 ok "OSU's programs" runs_osu
 
 # ---- one small real run ----
