@@ -264,7 +264,7 @@ static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
         }
         to = call->out + block_at(call, r) * elem;
         if (to != from) {
-            memcpy(to, from, n);
+            memmove(to, from, n); /* this rank's own block may overlap */
         }
         ++*moved;
     }
@@ -288,7 +288,7 @@ static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
         from += (size_t) box->rank * bytes;
         to = call->out + (size_t) r * bytes;
         if (to != from) {
-            memcpy(to, from, bytes);
+            memmove(to, from, bytes);
         }
         ++*moved;
     }
