@@ -14,7 +14,7 @@
 #include <string.h>
 
 #if !defined(GR_OTHER_BYTES)
-#define GR_OTHER_BYTES 8
+#define GR_OTHER_BYTES 24 /* as no layout of 5.0 differs from another */
 #endif
 #if !defined(GR_OTHER_VERSION)
 #define GR_OTHER_VERSION "3.9.1"
