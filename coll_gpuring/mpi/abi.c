@@ -4,6 +4,7 @@
 
 #include "mpi/abi_classes.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,36 +60,49 @@ static const struct layout *layout_of(int release)
     return &layouts[k];
 }
 
-/* Whether a size has grown by so many pointers, and padding where it has. */
-static bool has_grown(size_t built, size_t loaded, int pointers)
+/*
+ * Bytes by which a size that has grown by so many pointers differs from what they take: padding.
+ * Negative: it has not grown so.
+ */
+static long padding_of(size_t built, size_t loaded, int pointers)
 {
-    ptrdiff_t grown = (ptrdiff_t) loaded - (ptrdiff_t) built;
-    ptrdiff_t padding = grown - pointers * (ptrdiff_t) sizeof(void *);
+    long grown = (long) loaded - (long) built;
+    long padding = labs(grown - pointers * (long) sizeof(void *));
 
-    return 0 == pointers ? 0 == grown : labs((long) padding) <= (long) sizeof(void *);
+    return padding <= (0 == pointers ? 0 : (long) sizeof(void *)) ? padding : -1;
 }
 
-/* The layout whose sizes libmpi has, by all classes; NULL: none of the table. */
+/* The layout whose sizes libmpi has, by all classes, with the least padding; NULL: none. */
 static const struct layout *layout_of_sizes(const struct layout *built)
 {
-    for (int k = 0; k < LAYOUTS; k++) {
-        int fit = 0;
+    const struct layout *best = NULL;
+    long least = LONG_MAX;
 
-        for (int i = 0; i < CLASSES; i++) {
+    for (int k = 0; k < LAYOUTS; k++) {
+        long sum = 0;
+        int i;
+
+        for (i = 0; i < CLASSES; i++) {
             int pointers = 0;
+            long padding;
 
             if (0 == strcmp(classes[i].name, "mca_coll_base_module_t")) {
                 pointers = layouts[k].module - built->module;
             } else if (0 == strcmp(classes[i].name, "ompi_communicator_t")) {
                 pointers = layouts[k].communicator - built->communicator;
             }
-            fit += has_grown(classes[i].built, classes[i].loaded->cls_sizeof, pointers);
+            padding = padding_of(classes[i].built, classes[i].loaded->cls_sizeof, pointers);
+            if (padding < 0) {
+                break;
+            }
+            sum += padding;
         }
-        if (CLASSES == fit) {
-            return &layouts[k];
+        if (CLASSES == i && sum < least) {
+            least = sum;
+            best = &layouts[k];
         }
     }
-    return NULL;
+    return best;
 }
 
 /* The class whose size differs; -1: none. */

@@ -87,6 +87,11 @@ done <<'END'
 5.0.6 ompi_communicator_t -16 A 5.0.0 to 5.0.6
 5.0.6 ompi_communicator_t 0 A 5.0.0 to 5.0.6
 END
+# a component for 5.0.10 beside 5.0.8: as much less in the module also fits layout A, with padding
+as_c="-UGR_LAYOUT -DGR_LAYOUT='\"C\"' -UGR_BUILT_FOR -DGR_BUILT_FOR='\"5.0.10\"' -DMPI_Get_library_version=gr_other_release_version"
+links_against "5.0.8 and layout C" "$as_c -Dmca_coll_base_module_t_class=gr_other_release_class" mca_coll_base_module_t \
+    "-DGR_OTHER_BYTES=-8 -DGR_OTHER_VERSION='\"5.0.8\"'"
+is_off "5.0.8 and layout C" "(this libmpi has layout B, of 5.0.7 to 5.0.9; the component has layout C, of 5.0.10 and later)"
 links_against "5.0.8, ompi_op_t 8" "$as_b -Dompi_op_t_class=gr_other_release_class" ompi_op_t "-DGR_OTHER_VERSION='\"5.0.8\"'"
 is_off "5.0.8, ompi_op_t 8" "(ompi_op_t: [0-9]* bytes built, [0-9]* loaded)"
 
