@@ -29,7 +29,7 @@ job() {
     local path=OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$work/b/lib/gpuring
     local how=(-x "$path")
     # as the module file says: Debian 13's PMIx sets that variable to a path of its own
-    export PRTE_MCA_odls_base_exec_agent="/usr/bin/env $path"
+    local -x PRTE_MCA_odls_base_exec_agent="/usr/bin/env $path"
     # MPIRUN of such a build preloads the build's own component
     [ "$OMPI_LOADS" != no ] || how=(-x LD_PRELOAD="$work/b/lib/gpuring/mca_coll_gpuring.so")
     ${MPIRUN/"$builddir/bin/mpirun"/"$(in_make print-mpirun)"} "${how[@]}" --mca coll_gpuring_host 1 --mca coll_gpuring_report summary \
@@ -44,7 +44,7 @@ ok "a job runs through the variant" with
 "$work/b/bin/gpuring-install" --here >"$work/why" 2>&1
 with_file() {
     [ "$OMPI_LOADS" != no ] || return 0
-    export PRTE_MCA_odls_base_exec_agent="/usr/bin/env -u OMPI_MCA_mca_base_component_path"
+    local -x PRTE_MCA_odls_base_exec_agent="/usr/bin/env -u OMPI_MCA_mca_base_component_path"
     OMPI_MCA_mca_base_envar_file_prefix=$work/b/etc/gpuring-mca.conf $(in_make print-mpirun) --oversubscribe \
         --mca coll gpuring --mca coll_gpuring_report summary -np 2 "$builddir/gpuring_bench" allreduce -m 8:8 -i 1 -x 0 -B 1 \
         -o csv >"$work/out" 2>&1 && seen '^# allreduce +host' && ! seen 'bad prefix'
