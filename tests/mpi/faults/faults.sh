@@ -10,7 +10,7 @@
 #     faults.sh one CONFIG RANK KIND@FUNCTION:N  the N-th (1) that rank 1 makes in that function of the component
 #     faults.sh kinds CONFIG                     "KIND CALLS" lines, of the rank with most calls
 #     faults.sh table RESULTS                    how many of each kind ended how
-# CONFIG: host thread device staged nodes pml: calls of all sizes; groups: small ones and barriers, ten ranks with boards in
+# CONFIG: host thread device staged nodes pml: calls of all sizes; pml-asks: data leave when their receiver asks for them; groups: small ones and barriers, ten ranks with boards in
 # groups; barriers (boards), dissemination (steps), barriers-nodes, barriers-pml: barriers only; life: a few allreduces on
 # devices, each of which must end alike on all ranks; life-staged: by the host. RANK: of MPI_COMM_WORLD, or all. RESULTS holds lines
 #     CONFIG RANK KIND K ENDED PLACE NOTE
@@ -124,7 +124,7 @@ configure() {
             esac
             [ "${1%-staged}" != life ] || calls=life alike=1
             ;;
-        nodes | pml | barriers-nodes | barriers-pml)
+        nodes | pml | pml-asks | barriers-nodes | barriers-pml)
             local layout=2+1
             options=(--mca coll_gpuring_nodes 1)
             if [ "${1%-*}" = barriers ]; then # rank 1 is the first one of its host, which speaks for it
@@ -133,6 +133,7 @@ configure() {
             fi
             MPIRUN="$srcdir/tests/hosts/hosts.sh run $layout ${MPIRUN/ --oversubscribe/}"
             [ "${1#*-}" = nodes ] || options+=(--mca coll_gpuring_nodes_transport pml)
+            [ "$1" != pml-asks ] || options+=(--mca btl_tcp_eager_limit 4096)
             ;;
         *) echo "$1 is no configuration" >&2; exit 2 ;;
     esac
@@ -163,7 +164,7 @@ run() {
     judge "$np"
     place=$(place_of)
 }
-exported=(-x GPURING_MEMORY -x GPURING_ENTERED)
+exported=(-x GPURING_MEMORY -x GPURING_ENTERED ${GPURING_FAULT_CLOCK:+-x GPURING_FAULT_CLOCK})
 
 # A run without a fault, with a file per rank that VARIABLE names: $work/VARIABLE.RANK
 observe() { # VARIABLE

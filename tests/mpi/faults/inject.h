@@ -7,6 +7,7 @@
  *     GPURING_FAULT=KIND:K        the K-th call of this kind fails, K from 1; KIND:K+: and all after it
  *     GPURING_FAULT_RANK=R        on this rank of MPI_COMM_WORLD only; default: on every rank
  *     GPURING_FAULT_COUNTS=FILE   FILE.R: "KIND CALLS" lines of rank R, written at exit
+ *     GPURING_FAULT_CLOCK=N       the engine's clock is N times as fast, for what waits for seconds
  *     GPURING_FAULT_TRACE=FILE    FILE.R: a line "KIND NUMBER OFFSET" for each call; where it was made, in the module
  */
 #ifndef FAULTS_INJECT_H

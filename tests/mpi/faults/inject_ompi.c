@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Injected faults of the functions of Open MPI and hwloc that the component calls. */
-#include "mpi/ompi.h"
+#include "mpi/runtime.h"
 
 #include "inject.h"
 
@@ -11,6 +11,18 @@
 
 #include <hwloc.h>
 #include <stdarg.h>
+
+/* ---- the clock ---- */
+
+double __real_gr_runtime_now(void);
+double __wrap_gr_runtime_now(void);
+
+double __wrap_gr_runtime_now(void)
+{
+    const char *times = getenv("GPURING_FAULT_CLOCK");
+
+    return (NULL == times ? 1 : atof(times)) * __real_gr_runtime_now();
+}
 
 /* ---- messages: the component's objects see a copy of Open MPI's table of functions ---- */
 
@@ -51,7 +63,10 @@ static int isend_init(const void *buf, size_t count, struct ompi_datatype_t *typ
 static int irecv_init(void *buf, size_t count, struct ompi_datatype_t *type, int from, int tag,
                       struct ompi_communicator_t *comm, struct ompi_request_t **request)
 {
-    return FAULT_DUE("irecv_init")
+    /* of data that come behind their head, net_pml.c */
+    bool data = GR_TAG_NET_DATA == tag && FAULT_DUE("irecv_init_data");
+
+    return FAULT_DUE("irecv_init") || data
                ? OMPI_ERR_OUT_OF_RESOURCE
                : __real_mca_pml.pml_irecv_init(buf, count, type, from, tag, comm, request);
 }

@@ -70,6 +70,10 @@ must_end error groups all isend:1 "has failed: allreduce, sequence 1: $no_messag
 if [[ $between_nodes = *nodes* ]]; then
     must_end error barriers-nodes 1 send_completion:1 "$no_link" # a token is lost
 fi
+if [ -n "$between_nodes" ]; then
+    # rank 1 receives nothing more, and Open MPI keeps what is on its way to it: its sender gives up after 10 s, of a fast clock
+    GPURING_FAULT_CLOCK=20 FAULT_TIMEOUT=2000 must_end 'error|others' pml-asks 1 irecv_init_data:1 "on h0, has lost a link to another node: rank 2 on h1"
+fi
 # A call of the driver fails on rank 1: each allreduce ends alike on both ranks. Every call: faults.sh all FILE life driver
 has_driver() { [ -e "${FAKECUDA:-/nonexistent}/libcuda.so.1" ]; }
 if ! has_driver; then
