@@ -72,20 +72,6 @@ else
     tap_skip "over libfabric" "this Open MPI has no mtl for it"
 fi
 
-# ---- a rank of another node dies, with ULFM ----
-
-if has_ulfm; then
-    for form in $(depth blocking 'blocking first nonblocking persistent'); do
-        MPIRUN="$hosts run 2x2 $stock_mpirun"
-        gstart 4 --mca coll_gpuring_nodes 1 $pml --with-ft ulfm -- ulfm "$form" allreduce 3
-        tap_check "2x2: $form: rank 3 dies, the others go on" wait_for 120 survived
-        kill_all "$job" # MPI_Finalize of those who are left may hang in Open MPI 5.0
-        job=
-    done
-else
-    tap_skip "2x2: a rank dies, the others go on" "ULFM comes with Open MPI 5"
-fi
-
 only_in_all
 forms 3+1
 nodes 2x2 4 $pml --mca coll_gpuring_progress_thread 1 -- nonblocking 1
@@ -102,6 +88,27 @@ pieces 589824 "in one, since eight would be too long"
 OMPI_MCA_pml=ucx OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 \
     nodes 2x2 4 $pml -x UCX_TLS -x UCX_NET_DEVICES -- wildcards
 tap_check "2x2: Open MPI's messages go over UCX themselves" good_over_pml
+
+# ---- a rank of another node dies, with ULFM ----
+
+# On a busy machine Open MPI 5.0.7 itself may take a rank that lives for dead, or hang, also without gpuring: three times at most.
+go_on() { # FORM
+    local k
+    for k in 1 2 3; do
+        MPIRUN="$hosts run 2x2 $stock_mpirun"
+        gstart 4 --mca coll_gpuring_nodes 1 $pml --with-ft ulfm -- ulfm "$1" allreduce 3
+        ! wait_for 60 survived || k=good
+        kill_all "$job" # MPI_Finalize of those who are left may hang
+        job=
+        [ "$k" != good ] || return 0
+    done
+    return 1
+}
+if has_ulfm; then
+    for form in blocking first nonblocking persistent; do
+        tap_check "2x2: $form: rank 3 dies, the others go on" go_on $form
+    done
+fi
 
 # ---- nodes that differ ----
 
