@@ -50,36 +50,49 @@ bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
     return true;
 }
 
-static void check_clock(struct gr_watch *watch, const struct gr_waiting *waiting)
+/*
+ * polls: since the clock was read last. A rank that did not poll for half of the timeout was not
+ * waiting: the application computed. Or the polls were slow, since many ranks share a core; then
+ * so many polls must not pass again, or the rank would never seem to wait.
+ */
+static void check_clock(struct gr_watch *watch, unsigned polls, const struct gr_waiting *waiting)
 {
-    double timeout = gr_settings.timeout, t = gr_runtime_now();
+    double timeout = gr_settings.timeout, t = gr_runtime_now(), gap = t - watch->last;
 
     if (timeout <= 0) {
         return;
     }
-    /* a rank that did not poll for so long was not waiting: the application computed */
-    if (0 == watch->since || t - watch->last > timeout / 2) {
+    watch->last = t;
+    if (0 == watch->since) {
         watch->since = t;
         watch->next = timeout;
+    } else if (gap > timeout / 2) {
+        watch->since = t;
+        watch->next = timeout;
+        watch->most = 1 + (unsigned) (polls * (timeout / 4) / gap);
     } else if (t - watch->since >= watch->next) {
         report(waiting, t - watch->since);
         watch->next += timeout;
     }
-    watch->last = t;
+    if (gap < timeout / 8 && watch->most <= polls) {
+        watch->most *= 2; /* polls are fast again */
+    }
 }
 
 int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
                                 const struct gr_waiting *waiting)
 {
+    unsigned most = 0 != watch->most && watch->most < each ? watch->most : each,
+             polls = watch->idle - watch->checked;
     int rc;
 
-    if (watch->idle - watch->checked < each) {
+    if (polls < most) {
         return mca_coll_gpuring_failure_check(waiting->comm, false);
     }
     watch->checked = watch->idle;
     rc = mca_coll_gpuring_failure_check(waiting->comm, true);
     if (0 == rc) {
-        check_clock(watch, waiting);
+        check_clock(watch, polls, waiting);
     }
     return rc;
 }

@@ -18,6 +18,7 @@ struct gr_watch {
     uint64_t before;  /* value of moved at the last poll */
     unsigned idle;    /* polls without progress since then */
     unsigned checked; /* value of idle at the last check */
+    unsigned most;    /* polls between two checks, where polls are slow; 0: as many as usual */
     double since;     /* begin of waiting, in seconds; 0: the clock was not read yet */
     double last;      /* when the clock was read last */
     double next;      /* seconds of waiting after which to report */
@@ -38,8 +39,9 @@ struct gr_waiting {
 
 /*
  * After each poll. watch_idle: whether the poll saw no progress. watch_vain, for such polls: every
- * `each` of them is a check: it looks whether the communicator has failed, reads the clock, and
- * reports when it is time. Returns the code with which the communicator has failed, or 0.
+ * `each` of them, or fewer where polls are slow, is a check: it looks whether the communicator has
+ * failed, reads the clock, and reports when it is time. Returns the code with which the
+ * communicator has failed, or 0.
  */
 bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
 int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
