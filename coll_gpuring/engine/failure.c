@@ -83,3 +83,16 @@ int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough)
     }
     return comm->failed;
 }
+
+int mca_coll_gpuring_failure_of_message(struct gr_comm *comm)
+{
+    int r, rc = mca_coll_gpuring_failure_check(comm, false);
+
+    for (r = 0; 0 == rc && r < comm->size; r++) {
+        if (gr_runtime_lost(comm, r)) {
+            rc = GR_ERR_LOST_RANK;
+            mca_coll_gpuring_fail(comm, rc, NULL);
+        }
+    }
+    return 0 == rc ? GR_ERR_FAILED : rc;
+}

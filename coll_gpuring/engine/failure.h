@@ -44,4 +44,11 @@ const char *mca_coll_gpuring_error_text(int rc);
  */
 int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough);
 
+/*
+ * The code for a message of the communicator that failed. A message to a dead rank may fail before
+ * gr_runtime_state() tells of the death: then the communicator fails with GR_ERR_LOST_RANK, too.
+ * Otherwise GR_ERR_FAILED, which is still to be reported.
+ */
+int mca_coll_gpuring_failure_of_message(struct gr_comm *comm);
+
 #endif

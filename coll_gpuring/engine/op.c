@@ -116,8 +116,10 @@ static bool take_turn(struct gr_op *op, bool here)
 /* A set-up, or the probe, failed: messages may be in flight into it, so it is never freed. */
 static void fail_messages(struct gr_op *op, const char *what)
 {
+    int rc = mca_coll_gpuring_failure_of_message(op->comm);
+
     mca_coll_gpuring_op_report_failure(op, what, "no memory, or Open MPI could not send a message");
-    mca_coll_gpuring_op_over(op, GR_ERR_FAILED);
+    mca_coll_gpuring_op_over(op, rc);
 }
 
 /* GR_OP_NETWORK: then the op takes its turn once more. */
@@ -174,8 +176,10 @@ static bool await_records(struct gr_op *op, uint64_t *moved)
         return false;
     }
     if (GR_DONE != rc) {
+        int error = mca_coll_gpuring_failure_of_message(op->comm);
+
         mca_coll_gpuring_op_report_error(op, rc);
-        mca_coll_gpuring_op_over(op, GR_ERR_FAILED);
+        mca_coll_gpuring_op_over(op, error);
     } else if (mca_coll_gpuring_agreement_end(op) < 0) { /* on all ranks */
         mca_coll_gpuring_fail(op->queue->comm, GR_ERR_FAILED, NULL);
         mca_coll_gpuring_op_over(op, GR_ERR_DIFFER);

@@ -212,7 +212,8 @@ static void refused_links(void **state)
 #define POSTS 4  /* messages of a rank that are let fail, one in each world */
 
 /* Messages may be under way into a set-up that broke, so it is never freed, and neither is its op. */
-static struct call *volatile stuck[POSTS * 4]; /* volatile: nobody reads them but a leak checker */
+static struct call
+    *volatile stuck[(POSTS + 1) * 4]; /* volatile: nobody reads them but a leak checker */
 static atomic_int nstuck;
 
 static void run_broken(struct rr_rank *rank)
@@ -245,6 +246,34 @@ static void broken_setup(void **state)
         assert_int_equal(world->warnings, 4); /* each rank says so once */
         rr_world_free(world);
     }
+}
+
+/* A message of the set-up fails, to a rank that is known to have ended. */
+static void run_bereft(struct rr_rank *rank)
+{
+    struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_I32, .count = 100};
+    struct call *call = call_new(false);
+
+    if (BROKEN == rank->rank) {
+        if (GR_ERR_LOST_RANK != call_do(rank, call, &what) ||
+            GR_ERR_LOST_RANK != mca_coll_gpuring_failure_check(&rank->comm, false)) {
+            abort();
+        }
+    }
+    stuck[atomic_fetch_add(&nstuck, 1)] = call;
+}
+
+static void lost_in_setup(void **state)
+{
+    struct rr_world *world = rr_world_new(BROKEN + 2, (size_t) 64 << 20);
+
+    (void) state;
+    assert_non_null(world);
+    world->dead = BROKEN + 2;
+    world->ranks[BROKEN].fail_post = 1;
+    rr_run(world, run_bereft);
+    assert_int_equal(world->warnings, 0);
+    rr_world_free(world);
 }
 
 /* ---- single copy: ranks read each other's memory ---- */
@@ -360,10 +389,11 @@ static void withdrawn_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocking_calls), cmocka_unit_test(forced_algorithms),
-        cmocka_unit_test(all_roots),      cmocka_unit_test(nonblocking_calls),
-        cmocka_unit_test(refused_links),  cmocka_unit_test(broken_setup),
-        cmocka_unit_test(single_copy),    cmocka_unit_test(withdrawn_messages),
+        cmocka_unit_test(blocking_calls),     cmocka_unit_test(forced_algorithms),
+        cmocka_unit_test(all_roots),          cmocka_unit_test(nonblocking_calls),
+        cmocka_unit_test(refused_links),      cmocka_unit_test(broken_setup),
+        cmocka_unit_test(lost_in_setup),      cmocka_unit_test(single_copy),
+        cmocka_unit_test(withdrawn_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

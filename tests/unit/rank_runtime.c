@@ -221,9 +221,9 @@ int gr_runtime_state(const struct gr_comm *comm)
 
 bool gr_runtime_lost(const struct gr_comm *comm, int rank)
 {
-    (void) comm;
-    (void) rank;
-    return false;
+    const struct rr_world *world = comm->mpi;
+
+    return rank + 1 == world->dead;
 }
 
 const char *gr_runtime_host(const struct gr_comm *comm, int rank)
