@@ -501,7 +501,8 @@ static void make_file(const char *name, const char *text)
 static void a_kind_is_model_and_layout(void **state)
 {
     struct gr_machine_kind kind;
-    char name[160], *slash;
+    char name[160];
+    const char *slash;
 
     (void) state;
     make_file("proc/cpuinfo", "processor\t: 0\nmodel\t\t: 17\nmodel name\t: ACME (R) 7 @ 2 GHz \n\n"

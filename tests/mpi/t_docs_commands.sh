@@ -7,7 +7,7 @@
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 builddir=$(cd "${builddir:-$top/build}" && pwd) || exit 99
 pages=$top/tests/mpi/docs_pages.py
-NOT_RUN=${NOT_RUN:-19} # blocks that may be marked so: raise it with a reason in the commit
+NOT_RUN=${NOT_RUN:-20} # blocks that may be marked so: raise it with a reason in the commit
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
 # tree DIR: a tree as a reader has it: the sources, and what was built in build/. What commands write stays in it.
