@@ -19,6 +19,10 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+if [ "${OMPI_LOADS:-}" = no ]; then # PyPI's: where a test sets this for ranks, mpirun does not add its own folder
+    LD_LIBRARY_PATH="$(dirname "$(in_make print-libmpi)")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    export LD_LIBRARY_PATH
+fi
 make_work
 out=$work/out       # what the last program wrote
 rc=0                # and its exit status; 124: it ran out of time

@@ -101,9 +101,9 @@ driver_calls() {
     cp "$builddir/tests/mpi/faults/.libs/mca_coll_gpuring.so" "$srcdir/coll_gpuring/help-coll-gpuring.txt" "$work/counting"
     for n in 10 60; do
         # shellcheck disable=SC2086
-        LD_LIBRARY_PATH=$FAKECUDA FAKECUDA_SMS=64 GPURING_FAULT_COUNTS=$work/calls$n $MPIRUN -np 2 -x GPURING_FAULT_COUNTS \
-            -x LD_LIBRARY_PATH -x FAKECUDA_SMS $(GR_DIR=$work/counting component_options) --mca coll gpuring \
-            "$builddir/gpuring_bench" allreduce -d cuda -m 64K:64K -i $n -x 0 >"$out" 2>&1 || return 1
+        LD_LIBRARY_PATH=$FAKECUDA${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKECUDA_SMS=64 GPURING_FAULT_COUNTS=$work/calls$n \
+            $MPIRUN -np 2 -x GPURING_FAULT_COUNTS -x LD_LIBRARY_PATH -x FAKECUDA_SMS $(GR_DIR=$work/counting component_options) \
+            --mca coll gpuring "$builddir/gpuring_bench" allreduce -d cuda -m 64K:64K -i $n -x 0 >"$out" 2>&1 || return 1
     done
     awk 'FNR == NR { n[$1] -= $2; next } { n[$1] += $2 } END { print int((n["driver"] - 4 * n["cuStreamQuery"]) / 50 + 0.5) }' \
         "$work/calls10.0" "$work/calls60.0"
