@@ -63,13 +63,13 @@ static void check_clock(struct gr_watch *watch, unsigned polls, const struct gr_
         return;
     }
     watch->last = t;
+    if (0 != watch->since && gap > timeout / 2) {
+        watch->most = 1 + (unsigned) (polls * (timeout / 4) / gap);
+        watch->since = 0;
+    }
     if (0 == watch->since) {
         watch->since = t;
         watch->next = timeout;
-    } else if (gap > timeout / 2) {
-        watch->since = t;
-        watch->next = timeout;
-        watch->most = 1 + (unsigned) (polls * (timeout / 4) / gap);
     } else if (t - watch->since >= watch->next) {
         report(waiting, t - watch->since);
         watch->next += timeout;
