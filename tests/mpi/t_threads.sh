@@ -4,8 +4,8 @@
 # others have posted.
 . "$(dirname "$0")/lib.sh"
 
-# Open MPI 6.0.0rc2's btl/sm: threads that make and free communicators hang now and then (docs/testing.md).
-[ "$OMPI_SERIES" -lt 6 ] || MPIRUN="$MPIRUN --mca btl self,tcp"
+# Threads that send at the same time mix up the numbers in the eager buffers of Open MPI 6.0.0rc2 (docs/testing.md).
+[ "$OMPI_SERIES" -lt 6 ] || MPIRUN="$MPIRUN --mca btl_sm_fbox_max 0"
 
 for np in $(depth '3' '2 3 4'); do
     test_program "threads, $np ranks" $np -- threads 60
