@@ -38,12 +38,14 @@ flock 9 # a second call waits for the first one's installation
 if [ ! -e "$dir/.complete" ]; then
     site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -v security | grep debian | head -n 1)
     [ -n "$site" ] || fail "apt knows no Debian mirror: add one to /etc/apt/sources.list"
-    mkdir -p "$dir"
-    debootstrap --variant=minbase "$release" "$dir" "$site" >"$dir.log" || fail "debootstrap failed; see $dir.log"
+    [ ! -e "$dir" ] || rmdir "$dir" 2>/dev/null || fail "$dir is in the way: it is not a folder that this script has made"
+    rm -rf "$dir.part" # of an installation that failed
+    debootstrap --variant=minbase "$release" "$dir.part" "$site" >"$dir.log" || fail "debootstrap failed; see $dir.log"
     # the lists of a mirror that stands still have expired
-    echo 'Acquire::Check-Valid-Until "false";' >"$dir/etc/apt/apt.conf.d/90gpuring"
-    chroot "$dir" apt-get -q update >>"$dir.log" 2>&1 || fail "there are no lists of packages; see $dir.log"
-    touch "$dir/.complete"
+    echo 'Acquire::Check-Valid-Until "false";' >"$dir.part/etc/apt/apt.conf.d/90gpuring"
+    chroot "$dir.part" apt-get -q update >>"$dir.log" 2>&1 || fail "there are no lists of packages; see $dir.log"
+    touch "$dir.part/.complete"
+    mv -T "$dir.part" "$dir"
 fi
 exec 9>&-
 
