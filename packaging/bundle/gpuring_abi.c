@@ -81,7 +81,7 @@ int main(int argc, char **argv)
         } else if (0 == strcmp(argv[k], "--folder")) {
             folder = true;
         } else {
-            bool help = 0 == strcmp(argv[k], "--help");
+            bool help = 0 == strcmp(argv[k], "--help") || 0 == strcmp(argv[k], "-h");
 
             fputs(usage, help ? stdout : stderr);
             return help ? 0 : 2;
