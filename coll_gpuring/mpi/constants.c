@@ -141,6 +141,19 @@ static bool is_launcher(pid_t pid)
     return false;
 }
 
+/* Add what Slurm bound the other ranks of this node to, where it is Slurm that bound this one. */
+static void add_slurm_tasks(cpu_set_t *allowed)
+{
+    const char *type = getenv("SLURM_CPU_BIND_TYPE"), *masks = getenv("SLURM_CPU_BIND_LIST");
+    const char *task = getenv("SLURM_LOCALID");
+    cpu_set_t own, all;
+
+    if (NULL != type && 0 == strncmp(type, "mask_cpu", 8) && NULL != masks && NULL != task &&
+        gr_cpu_masks_read(masks, atoi(task), &own, &all) && CPU_EQUAL(&own, allowed)) {
+        CPU_OR(allowed, allowed, &all);
+    }
+}
+
 /*
  * Processors that ranks of this job may use: those of the launcher, where it has bound this rank to
  * some of them. A rank that was bound otherwise (taskset) stays there.
@@ -154,6 +167,7 @@ static void find_allowed(cpu_set_t *allowed)
     CPU_ZERO(allowed);
     (void) sched_getaffinity(0, sizeof(*allowed), allowed);
     if (!gr_ompi_may_be_bound()) {
+        add_slurm_tasks(allowed);
         return;
     }
     for (k = 0; k < 8 && pid > 1 && !is_launcher(pid); k++) { /* wrappers of the program */

@@ -40,6 +40,61 @@ void gr_cpu_list_read(const char *path, cpu_set_t *set)
     fclose(f);
 }
 
+/* A mask of so many hexadecimal digits. */
+static bool read_mask(const char *digits, size_t n, cpu_set_t *set)
+{
+    size_t k, bit;
+
+    CPU_ZERO(set);
+    for (k = 0; k < n; k++) {
+        unsigned digit = 0;
+
+        (void) sscanf(digits + k, "%1x", &digit);
+        for (bit = 0; bit < 4; bit++) {
+            if (0 != (digit & 1u << bit)) {
+                size_t cpu = 4 * (n - 1 - k) + bit;
+
+                if (cpu >= CPU_SETSIZE) {
+                    return false;
+                }
+                CPU_SET(cpu, set);
+            }
+        }
+    }
+    return 0 < n;
+}
+
+bool gr_cpu_masks_read(const char *text, int task, cpu_set_t *own, cpu_set_t *all)
+{
+    int masks = 1, k;
+    const char *at;
+
+    for (at = text; '\0' != *at; at++) {
+        masks += ',' == *at;
+    }
+    CPU_ZERO(own);
+    CPU_ZERO(all);
+    for (at = text, k = 0; k < masks; k++) {
+        size_t n;
+        cpu_set_t set;
+
+        if (0 != strncmp(at, "0x", 2)) {
+            return false;
+        }
+        at += 2;
+        n = strspn(at, "0123456789abcdefABCDEF");
+        if (!read_mask(at, n, &set) || (',' != at[n] && '\0' != at[n])) {
+            return false;
+        }
+        CPU_OR(all, all, &set);
+        if (k == task % masks) {
+            *own = set;
+        }
+        at += n + 1;
+    }
+    return true;
+}
+
 int gr_cpu_lowest(const cpu_set_t *set)
 {
     int cpu = 0;

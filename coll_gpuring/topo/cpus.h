@@ -7,6 +7,7 @@
 #define GR_TOPO_CPUS_H
 
 #include <sched.h> /* cpu_set_t, where the includer has defined _GNU_SOURCE */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,13 @@ const char *gr_cpu_distance_name(int distance);
  * no such file.
  */
 void gr_cpu_list_read(const char *path, cpu_set_t *set);
+
+/*
+ * Masks like "0x3,0xc", as Slurm has them in SLURM_CPU_BIND_LIST: one for each task of a node, taken
+ * again from the first where there are fewer. own: that of task `task`, from 0. all: all of them
+ * together. False: the text is something else, or names a processor from CPU_SETSIZE on.
+ */
+bool gr_cpu_masks_read(const char *text, int task, cpu_set_t *own, cpu_set_t *all);
 
 /* The lowest processor of a set; -1: it is empty. */
 int gr_cpu_lowest(const cpu_set_t *set);

@@ -143,21 +143,26 @@ constants() { # WORDS: one line says so; results are right
 with_cores() {
     WRAPPER=$work/wrapper grun 2 --mca coll_gpuring_verbose 1 --mca coll_gpuring_tune_file none "$@" -- hello_coll
 }
-if [ "$(nproc)" -lt 2 ]; then
-    with_cores
-    tap_check "constants of one processor" constants "built in"
-else
-    too_long="built in (measuring took too long)"
+# measured NAME OPTIONS...: a row: with_cores measures
+measured() {
+    local name=$1 too_long="built in (measuring took too long)"
+    shift
     for _ in $(seq 40); do # on a busy machine the time may not suffice
-        with_cores
+        with_cores "$@"
         constants "$too_long" || break
         sleep 0.5
     done
     if constants "$too_long"; then
-        tap_skip "constants are measured" "two processors were not free at a time for 20 ms in 40 tries"
+        tap_skip "$name" "two processors were not free at a time for 20 ms in 40 tries"
     else
-        tap_check "constants are measured" constants "measured: exchange"
+        tap_check "$name" constants "measured: exchange"
     fi
+}
+if [ "$(nproc)" -lt 2 ]; then
+    with_cores
+    tap_check "constants of one processor" constants "built in"
+else
+    measured "constants are measured"
 fi
 with_cores --mca coll_gpuring_measure 0
 tap_check "measure = 0: built-in constants" constants "built in"
@@ -179,6 +184,13 @@ EOF
 if [ "$(nproc)" -ge 2 ] && taskset -c 0,1 true; then
     with_cores --bind-to none
     tap_check "a taskset of one processor is not left" constants "built in (rank 0 may use one processor only)"
+    # but one of srun's is
+    cat >"$work/wrapper" <<'EOF'
+#!/bin/sh
+export SLURM_CPU_BIND_TYPE=mask_cpu: SLURM_CPU_BIND_LIST=0x1,0x2 SLURM_LOCALID="$OMPI_COMM_WORLD_LOCAL_RANK"
+OMPI_MCA_mpi_yield_when_idle=0 exec taskset -c "$SLURM_LOCALID" "$@"
+EOF
+    measured "the processor of a task of srun's is left" --bind-to none
     # nor is one of mpirun, which Open MPI's binding does not heed
     cat >"$work/wrapper" <<'EOF'
 #!/bin/sh

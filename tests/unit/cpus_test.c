@@ -289,6 +289,47 @@ static void unknown_processors_are_near(void **state)
     assert_int_equal(partners[GR_CPU_SYSTEM], -1);
 }
 
+/* The same masks as hwloc prints them, one for each of three tasks. */
+static void masks_are_those_that_hwloc_writes(void **state)
+{
+    static const char *const wrong[] = {"", "3", "0x", "0x3,", ",0x3", "0x3,4", "0x3;0x4", "0x1g"};
+    static const unsigned high[] = {5, 42, CPU_SETSIZE - 1}; /* each task's second processor */
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    cpu_set_t own, all, expected;
+    char text[2 * CPU_SETSIZE], *other;
+    int task;
+    size_t k;
+
+    (void) state;
+    CPU_ZERO(&expected);
+    text[0] = '\0';
+    for (task = 0; task < 3; task++) {
+        hwloc_bitmap_only(set, (unsigned) task);
+        hwloc_bitmap_set(set, high[task]);
+        hwloc_bitmap_taskset_asprintf(&other, set);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", 0 == task ? "" : ",",
+                 other);
+        free(other);
+        CPU_SET((size_t) task, &expected);
+        CPU_SET(high[task], &expected);
+    }
+    for (task = 0; task < 7; task++) {
+        assert_true(gr_cpu_masks_read(text, task, &own, &all));
+        assert_true(CPU_EQUAL(&all, &expected));
+        assert_int_equal(CPU_COUNT(&own), 2);
+        assert_true(CPU_ISSET((size_t) (task % 3), &own));
+        assert_true(CPU_ISSET(high[task % 3], &own));
+    }
+    for (k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
+        assert_false(gr_cpu_masks_read(wrong[k], 0, &own, &all));
+    }
+    hwloc_bitmap_only(set, CPU_SETSIZE);
+    hwloc_bitmap_taskset_asprintf(&other, set);
+    assert_false(gr_cpu_masks_read(other, 0, &own, &all));
+    free(other);
+    hwloc_bitmap_free(set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +339,7 @@ int main(void)
         cmocka_unit_test(partners_are_at_their_distance_and_allowed),
         cmocka_unit_test(a_thread_of_the_core_is_the_last_resort),
         cmocka_unit_test(unknown_processors_are_near),
+        cmocka_unit_test(masks_are_those_that_hwloc_writes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
