@@ -191,6 +191,9 @@ export SLURM_CPU_BIND_TYPE=mask_cpu: SLURM_CPU_BIND_LIST=0x1,0x2 SLURM_LOCALID="
 OMPI_MCA_mpi_yield_when_idle=0 exec taskset -c "$SLURM_LOCALID" "$@"
 EOF
     measured "the processor of a task of srun's is left" --bind-to none
+    sed -i 's/0x1,0x2/0x3/' "$work/wrapper"
+    with_cores --bind-to none
+    tap_check "a taskset in such a task is not" constants "built in (rank 0 may use one processor only)"
     # nor is one of mpirun, which Open MPI's binding does not heed
     cat >"$work/wrapper" <<'EOF'
 #!/bin/sh
