@@ -160,7 +160,9 @@ static void test_jitter(void **state)
             for (y = 0; y < 5; y++) {
                 got = gr_latency_between(&tables[r], 0, x, y);
                 want = world.way[0][x * 5 + y];
-                assert_in_range(got, want, want + (x == y ? 0 : 700));
+                /* Half of a trip's two delays, which are up to 4000 each, in the best of 60 trips:
+                   above 700 with one seed in 30, above 1400 with less than one in 10^10. */
+                assert_in_range(got, want, want + (x == y ? 0 : 1400));
                 assert_int_equal(got, gr_latency_between(&tables[0], 0, y, x));
             }
         }
