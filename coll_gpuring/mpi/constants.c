@@ -155,8 +155,8 @@ static void add_slurm_tasks(cpu_set_t *allowed)
 }
 
 /*
- * Processors that ranks of this job may use: those of the launcher, where it has bound this rank to
- * some of them. A rank that was bound otherwise (taskset) stays there.
+ * Processors that ranks of this job may use: those of mpirun or its daemon, where it has bound this
+ * rank to some of them, or of srun's tasks. A rank that was bound otherwise (taskset) stays there.
  */
 static void find_allowed(cpu_set_t *allowed)
 {
@@ -166,8 +166,8 @@ static void find_allowed(cpu_set_t *allowed)
 
     CPU_ZERO(allowed);
     (void) sched_getaffinity(0, sizeof(*allowed), allowed);
+    add_slurm_tasks(allowed);
     if (!gr_ompi_may_be_bound()) {
-        add_slurm_tasks(allowed);
         return;
     }
     for (k = 0; k < 8 && pid > 1 && !is_launcher(pid); k++) { /* wrappers of the program */
