@@ -78,19 +78,30 @@ elsewhere() {
     exit 0
 }
 
+# flags: what configure found that objects are compiled for
+flags() {
+    grep -E '^S\["(CC|CXX|NVCC|DEFS|CFLAGS|CPPFLAGS|(OMPI|CUDA|UCX|HWLOC|GR)_[A-Z_]*|gr_[a-z_]*)"\]' "$builddir/config.status" 2>/dev/null
+}
+
 configure_tree() {
-    local args=("${options[@]}") wanted status=0
+    local args=("${options[@]}") wanted before status=0
     make_configure
     [ -z "$ompi" ] || args+=("--with-ompi=$ompi")
     [ -z "$headers" ] || args+=("--with-ompi-headers=$headers")
     [ -z "$sanitizer" ] || args+=("--enable-sanitizer=$sanitizer")
     # ./check installs cmocka, ./demo does not
     wanted="${args[*]-} cmocka $(pkg-config --modversion cmocka 2>/dev/null || true)"
-    if [ ! -e "$builddir/config.status" ] || [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
+    if [ ! -e "$builddir/config.status" ] || [ "$top/configure" -nt "$builddir/config.status" ] ||
+        [ "$(cat "$builddir/.configured" 2>/dev/null)" != "$wanted" ]; then
         echo "configuring in $builddir ${args[*]-}"
+        before=$(flags || true)
         (cd "$builddir" && run_logged configure "$top/configure" "${args[@]}") || status=$?
         [ $status = 0 ] || not_had $status
         sed -n '/^gpuring [0-9]/,/^$/p' "$log" | tail -n 12
+        if [ -n "$before" ] && [ "$before" != "$(flags)" ]; then # objects do not depend on them
+            echo "    not as before: all is compiled anew"
+            run_logged "make clean" make -C "$builddir" clean
+        fi
         echo "$wanted" >"$builddir/.configured"
     fi
 }
