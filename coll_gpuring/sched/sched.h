@@ -61,7 +61,7 @@ enum {
     GR_WAY_GRID,
     GR_WAY_NOTES,
     GR_WAY_SMALL,
-    GR_NWAYS_MADE = GR_WAY_SMALL + GR_NALGOS
+    GR_NWAYS_MADE = GR_WAY_SMALL + (int) GR_NALGOS
 };
 
 /* The algorithm of a way that is one, be it for small messages. */

@@ -134,7 +134,8 @@ static void nothing_known_changes_nothing(void **state)
     assert_true(gr_machine_good(&good));
     assert_true(gr_machine_good(&m));
     costs = costs_of(&m, GR_COLL_BCAST, 2, 1 << 20);
-    assert_memory_equal(&costs, &gr_costs_host, sizeof(costs));
+    assert_memory_equal(&costs, &gr_costs_host, /* but for the bytes behind the last member */
+                        offsetof(struct gr_costs, mailbox_ranks) + sizeof(costs.mailbox_ranks));
 }
 
 static void impossible_times_are_not_good(void **state)

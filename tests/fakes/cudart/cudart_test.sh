@@ -69,6 +69,8 @@ nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 title="a program that nvcc has built"
 if [ "${SANITIZER:-plain}" != plain ] || [ ! -x "$nvcc" ]; then
     tap_skip "$title" "no nvcc, or a build under a sanitizer"
+elif ! "$nvcc" -x cu -c -o "$work/none.o" /dev/null >/dev/null 2>&1; then
+    tap_skip "$title" "nvcc does not work with this compiler"
 else
     "$nvcc" -cudart shared -o "$work/kernels" "$here/kernels.cu" >"$work/out" 2>&1 &&
         LD_LIBRARY_PATH=$dir timeout 100 "$work/kernels" >"$work/out" 2>&1
