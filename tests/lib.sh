@@ -55,9 +55,11 @@ tap_skip_all() { # REASON
     exit 0
 }
 
-# An empty folder $work, until the script ends.
+# An empty folder $work, until the script ends. mpirun of Open MPI 5 has its session's folder there: in /tmp it sometimes
+# fails ("listener thread failed to start") where another one's folder just goes.
 make_work() {
     work=$(mktemp -d) || exit 99
+    export PRTE_MCA_prte_tmpdir_base=$work
     trap 'rm -rf "$work"' EXIT
 }
 

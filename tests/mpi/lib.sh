@@ -24,8 +24,6 @@ if [ "${OMPI_LOADS:-}" = no ]; then # PyPI's: where a test sets this for ranks, 
     export LD_LIBRARY_PATH
 fi
 make_work
-# mpirun of 5.0.11 sometimes fails ("listener thread failed to start") where another one's folder just goes from the same place
-export PRTE_MCA_prte_tmpdir_base=$work
 out=$work/out       # what the last program wrote
 rc=0                # and its exit status; 124: it ran out of time
 job=                # a started program that was not waited for
