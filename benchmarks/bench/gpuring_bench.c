@@ -87,12 +87,18 @@ static double check_call(const struct bench *b, struct call *call, const struct 
     return collect_sum((double) moves_check(buffers, shape, &rule));
 }
 
-/* What the options ask for. Inside a node the limit is that of the size, if it was measured. */
+/*
+ * What the options ask for. Ranks that share a device are limited by one pass over its memory;
+ * inside a node the limit is otherwise that of the size, if it was measured.
+ */
 static double ideal_of(const struct options *o, const struct links *l, enum ideal_kind kind,
                        size_t bytes)
 {
     if (o->published) {
         return ideal_published(&l->layout, l->B.GBs, l->I.GBs);
+    }
+    if (!isnan(l->memory.GBs)) {
+        return ideal_one_pass(kind, l->layout.ranks, o->in_place, l->memory.GBs);
     }
     if (1 == l->layout.nodes && !isnan(l->rates.exchange_us)) {
         return ideal_limit(kind, l->layout.ranks, &l->rates, bytes);

@@ -24,6 +24,7 @@ enum { EXCHANGES = 100, EXCHANGE_BATCHES = 40 };
 /* of the shared window: data, and the lines of an exchange, aligned */
 enum { WINDOW_BYTES = COPY_BYTES + 1024 };
 enum { DEVICE_BATCH = 4, DEVICE_BATCHES = 5 };
+enum { PASS_BYTES = 256 << 20 }; /* more than a device's cache holds */
 
 /* From sizes inside a core's cache to sizes beyond: a bound must hold for messages of any size. */
 static const size_t copy_sizes[] = {128 << 10, 1 << 20, COPY_BYTES};
@@ -32,6 +33,9 @@ static const char copy_how[] =
     "best memcpy of 128 KiB, 1 MiB or 32 MiB from one rank to another of its node, 11 of each";
 static const char device_how[] =
     "best of 5 times 4 copies of 32 MiB from one rank's GPU memory to another's, by CUDA IPC";
+static const char memory_how[] =
+    "all ranks share a device: best of 5 times 4 copies of 256 MiB in its memory, bytes read and "
+    "written";
 static const char mixed_how[] =
     "not measured: some ranks' buffers are on devices, some on the host";
 static const char send_how[] = "median of 7 times 8 MPI_Isend of 4 MiB from one node to another";
@@ -187,19 +191,27 @@ static double copy_bandwidth(MPI_Comm pair, struct ideal_rates *rates)
     return best;
 }
 
+/* The best rate of copies between two buffers on devices, in GB/s. NAN: one of them is NULL. */
+static double best_device_rate(char *target, const char *data, size_t bytes)
+{
+    double best = NAN, start, GBs;
+
+    for (int i = 0; NULL != target && NULL != data && i < DEVICE_BATCHES; i++) {
+        start = MPI_Wtime();
+        device_copy(target, data, bytes, DEVICE_BATCH);
+        GBs = (double) bytes * DEVICE_BATCH / (MPI_Wtime() - start) * 1e-9;
+        best = isnan(best) || GBs > best ? GBs : best;
+    }
+    return best;
+}
+
 /* The best rate of copies from the first rank's device to memory of the second one's. */
 static double best_device_copy(const unsigned char *handle)
 {
     char *data = memory_cuda.alloc(COPY_BYTES),
          *target = NULL != data ? device_import(handle) : NULL;
-    double best = NAN, start, GBs;
+    double best = best_device_rate(target, data, COPY_BYTES);
 
-    for (int i = 0; NULL != target && i < DEVICE_BATCHES; i++) {
-        start = MPI_Wtime();
-        device_copy(target, data, COPY_BYTES, DEVICE_BATCH);
-        GBs = (double) COPY_BYTES * DEVICE_BATCH / (MPI_Wtime() - start) * 1e-9;
-        best = isnan(best) || GBs > best ? GBs : best;
-    }
     if (NULL != target) {
         device_forget(target);
     }
@@ -227,6 +239,44 @@ static double device_bandwidth(MPI_Comm pair)
     MPI_Send(handle, sizeof handle, MPI_BYTE, 0, TAG_DATA, pair);
     MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_DONE, pair, MPI_STATUS_IGNORE);
     memory_cuda.release(target);
+    return best;
+}
+
+/* Whether all ranks use one device; the same on every rank. */
+static bool share_a_device(int ranks)
+{
+    unsigned char mine[DEVICE_ID_BYTES], (*all)[DEVICE_ID_BYTES] = NULL;
+    bool same;
+
+    device_identity(mine);
+    all = malloc((size_t) ranks * sizeof *all);
+    if (!collect_agree(NULL != all)) {
+        free(all);
+        return false;
+    }
+    collect_gather(mine, all, sizeof mine);
+    collect_share(all, (size_t) ranks * sizeof *all);
+    same = true;
+    for (int r = 1; r < ranks; r++) {
+        same = same && 0 == memcmp(all[0], all[r], sizeof mine);
+    }
+    free(all);
+    return same;
+}
+
+/* Bytes that rank 0's device reads and writes in a second while it copies; NAN: no memory. */
+static double memory_bandwidth(int rank)
+{
+    double best = NAN;
+
+    if (0 == rank) {
+        char *data = memory_cuda.alloc(PASS_BYTES), *target = memory_cuda.alloc(PASS_BYTES);
+
+        best = 2 * best_device_rate(target, data, PASS_BYTES);
+        memory_cuda.release(target);
+        memory_cuda.release(data);
+    }
+    collect_share(&best, sizeof best);
     return best;
 }
 
@@ -358,6 +408,16 @@ static struct link find_inside(const int *node_of, int ranks, int rank, enum lin
     return from_measurement(inside.B, LINK_DEVICE == copies ? device_how : copy_how);
 }
 
+/* The memory of the device that all ranks share, where no bandwidth between ranks was given. */
+static struct link find_memory(const struct ideal_layout *layout, double B, int rank,
+                               enum link_copies copies)
+{
+    bool measured = isnan(B) && LINK_DEVICE == copies && 1 == layout->nodes && layout->ranks > 1 &&
+                    share_a_device(layout->ranks);
+
+    return from_measurement(measured ? memory_bandwidth(rank) : NAN, memory_how);
+}
+
 int links_find(struct links *links, double B, double I, enum link_copies copies, int root)
 {
     int rank, ranks, leader = find_leader();
@@ -377,6 +437,7 @@ int links_find(struct links *links, double B, double I, enum link_copies copies,
         links->rates.exchange_us = NAN;
         links->B =
             isnan(B) ? find_inside(node_of, ranks, rank, copies, &links->rates) : from_option(B);
+        links->memory = find_memory(&links->layout, B, rank, copies);
         links->I = isnan(I) ? from_measurement(measure_between(node_of, ranks, rank), send_how)
                             : from_option(I);
     }

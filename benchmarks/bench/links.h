@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What bounds depend on: which ranks share a node, and the bandwidths B and I, given by option or
- * measured here.
+ * What bounds depend on: which ranks share a node, or a device; and the bandwidths B and I, given
+ * by option or measured here.
  */
 #ifndef BENCH_LINKS_H
 #define BENCH_LINKS_H
@@ -23,8 +23,13 @@ enum link_copies {
 
 struct links {
     struct ideal_layout layout;
-    struct link B;            /* a rank to the others of its node */
-    struct link I;            /* a node to the others */
+    struct link B; /* a rank to the others of its node */
+    struct link I; /* a node to the others */
+    /*
+     * Reads and writes of the device that all ranks share, where B is not given: the limit is one
+     * pass over its memory, not B. NAN: they share none, or are on several nodes
+     */
+    struct link memory;
     struct ideal_rates rates; /* by size, where B is measured in host memory; else unknown */
 };
 

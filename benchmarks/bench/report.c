@@ -110,6 +110,9 @@ static void table_open(struct report *r)
     fprintf(r->out, "# ideal busbw: %s, from\n", ideal_name(r));
     table_link(r->out, "B", &r->links->B);
     table_link(r->out, "I", &r->links->I);
+    if (!isnan(r->links->memory.GBs)) {
+        table_link(r->out, "memory", &r->links->memory);
+    }
     table_rates(r);
     if (ideal_is_uneven(layout)) {
         fprintf(r->out, "# nodes have %d to %d ranks: %s\n", layout->min_per_node,
@@ -216,6 +219,7 @@ static void json_open(struct report *r)
             ideal_is_uneven(&r->links->layout) ? "true" : "false", ideal_name(r));
     json_link(r->out, "B", &r->links->B);
     json_link(r->out, "I", &r->links->I);
+    json_link(r->out, "memory", &r->links->memory);
     json_rates(r);
     fprintf(r->out, ",\n \"results\": [");
 }

@@ -34,6 +34,7 @@ int device_local_rank(void)
     X(cuGetErrorName)            \
     X(cuDeviceGetCount)          \
     X(cuDeviceGet)               \
+    X(cuDeviceGetUuid)           \
     X(cuDevicePrimaryCtxRetain)  \
     X(cuDevicePrimaryCtxRelease) \
     X(cuCtxSetCurrent)           \
@@ -138,6 +139,16 @@ int device_open(int number, char *error)
     }
     must(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent");
     return number % devices;
+}
+
+_Static_assert(sizeof(CUuuid) == DEVICE_ID_BYTES, "device.h has the size of an identity");
+
+void device_identity(unsigned char id[DEVICE_ID_BYTES])
+{
+    CUuuid uuid;
+
+    must(driver.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
+    memcpy(id, &uuid, sizeof uuid);
 }
 
 void device_close(void)
@@ -274,6 +285,10 @@ int device_open(int number, char *error)
         error, DEVICE_ERROR_CHARS,
         "is not in this version: built without device buffers (configure found no CUDA toolkit)");
     return -1;
+}
+
+void device_identity(unsigned char id[DEVICE_ID_BYTES])
+{
 }
 
 void device_close(void)

@@ -10,6 +10,7 @@
 
 #define DEVICE_ERROR_CHARS 512
 #define DEVICE_HANDLE_BYTES 64
+#define DEVICE_ID_BYTES 16
 
 /* This rank's number on its node, from Open MPI's environment before MPI_Init; 0 without mpirun. */
 int device_local_rank(void);
@@ -21,6 +22,9 @@ int device_local_rank(void);
  * error[DEVICE_ERROR_CHARS].
  */
 int device_open(int number, char *error);
+
+/* What tells the device from all others of the node, whatever numbers the ranks know it by. */
+void device_identity(unsigned char id[DEVICE_ID_BYTES]);
 
 /* Gives the context back. Nothing happens where device_open was not called or failed. */
 void device_close(void);

@@ -207,6 +207,45 @@ static double pass_ring(int ranks)
     return ranks;
 }
 
+/* ---- one device: bytes that all ranks read and write, over S ---- */
+
+static double touch_all(int ranks, bool in_place)
+{
+    (void) in_place;
+    return 2.0 * ranks;
+}
+
+/*
+ * An allgather reads S and writes N S, a reduce_scatter the other way round. In place an allgather
+ * does not write each rank's own block, S in all.
+ */
+static double touch_shares(int ranks, bool in_place)
+{
+    return in_place ? ranks : ranks + 1.0;
+}
+
+/* A bcast reads S at the root, and writes it at all others. A reduce touches S more. */
+static double touch_rooted(int ranks, bool in_place)
+{
+    (void) in_place;
+    return ranks;
+}
+
+/* The last rank of an exscan sends nothing, and the first one gets nothing; a scan touches 2 N. */
+static double touch_scan(int ranks, bool in_place)
+{
+    (void) in_place;
+    return 2.0 * (ranks - 1);
+}
+
+/* The root's own block stays where it is in place. */
+static double touch_root_shares(int ranks, bool in_place)
+{
+    return 2 * (in_place ? (ranks - 1.0) / ranks : 1);
+}
+
+/* ---- all ---- */
+
 static double all_wait(int ranks)
 {
     (void) ranks;
@@ -223,14 +262,16 @@ static const struct {
     double (*bound)(const struct ideal_layout *layout, double B, double I); /* several nodes */
     double (*passes)(int ranks);                                            /* V / S */
     double (*exchanges)(int ranks);                                         /* e, at least */
+    double (*touched)(int ranks, bool in_place);                            /* one device */
 } kinds[] = {
-    [IDEAL_ALLREDUCE] = {factor_allreduce, bound_allreduce, pass_twice, all_wait},
-    [IDEAL_SHARES] = {factor_shares, bound_shares, pass_once, all_wait},
-    [IDEAL_ROOTED] = {factor_whole, bound_rooted, pass_once, one_waits},
-    [IDEAL_ROOT_SHARES] = {factor_shares, bound_root_shares, pass_to_root, one_waits},
-    [IDEAL_ALLTOALL] = {factor_shares, bound_alltoall, pass_once, all_wait},
-    [IDEAL_SCAN] = {factor_whole, bound_scan, pass_once, one_waits},
-    [IDEAL_SENDRECV] = {factor_whole, bound_sendrecv, pass_ring, all_wait},
+    [IDEAL_ALLREDUCE] = {factor_allreduce, bound_allreduce, pass_twice, all_wait, touch_all},
+    [IDEAL_SHARES] = {factor_shares, bound_shares, pass_once, all_wait, touch_shares},
+    [IDEAL_ROOTED] = {factor_whole, bound_rooted, pass_once, one_waits, touch_rooted},
+    [IDEAL_ROOT_SHARES] = {factor_shares, bound_root_shares, pass_to_root, one_waits,
+                           touch_root_shares},
+    [IDEAL_ALLTOALL] = {factor_shares, bound_alltoall, pass_once, all_wait, touch_all},
+    [IDEAL_SCAN] = {factor_whole, bound_scan, pass_once, one_waits, touch_scan},
+    [IDEAL_SENDRECV] = {factor_whole, bound_sendrecv, pass_ring, all_wait, touch_all},
 };
 
 const size_t ideal_sizes[IDEAL_SIZES] = {1 << 10,   4 << 10, 16 << 10, 64 << 10,
@@ -261,6 +302,11 @@ double ideal_bound(enum ideal_kind kind, const struct ideal_layout *layout, doub
         return NAN;
     }
     return 1 == layout->nodes ? B : kinds[kind].bound(layout, B, I);
+}
+
+double ideal_one_pass(enum ideal_kind kind, int ranks, bool in_place, double R)
+{
+    return ranks < 2 ? NAN : kinds[kind].factor(ranks) * R / kinds[kind].touched(ranks, in_place);
 }
 
 double ideal_published(const struct ideal_layout *layout, double B, double I)

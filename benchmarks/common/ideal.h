@@ -85,6 +85,15 @@ struct ideal_rates {
 double ideal_limit(enum ideal_kind kind, int ranks, const struct ideal_rates *rates, size_t bytes);
 
 /*
+ * The highest busbw, in GB/s, among ranks whose buffers all lie in the memory of one device: one
+ * pass over that memory. Each input is read once and each result is written once, together at R
+ * GB/s, the rate at which the device reads and writes while it copies. An operation in place
+ * neither reads nor writes less, but for a rank's own block of an allgather. What the device's
+ * cache holds can be faster. NAN: one rank, or R is.
+ */
+double ideal_one_pass(enum ideal_kind kind, int ranks, bool in_place, double R);
+
+/*
  * The published formula, stated for every collective alike:
  *     min( I (N-1) Q / (N (Q-1)), B (N-1) / (N-Q) )
  * It is above what bcast, reduce, alltoall and scans can reach on several nodes; ideal_bound is

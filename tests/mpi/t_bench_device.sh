@@ -97,6 +97,16 @@ json_names_the_device() {
         json 'd["B"]["source"] == "measured" and "CUDA IPC" in d["B"]["how"] and d["B"]["GBs"] > 0'
 }
 
+one_pass_limits_a_shared_device() {
+    FAKECUDA_DEVICES=1 bench 2 allreduce -m 64:128 -i 2 -x 1 -o json &&
+        json '"share" in d["memory"]["how"] and d["memory"]["source"] == "measured"' &&
+        json 'all(abs(r["ideal_GBs"] * 4 / d["memory"]["GBs"] - 1) < 1e-6 for r in d["results"])'
+}
+other_devices_are_limited_by_links() {
+    FAKECUDA_DEVICES=2 FAKECUDA_PEER=all bench 2 allreduce -m 64:128 -i 2 -x 1 -o json &&
+        json 'd["memory"]["GBs"] is None and all(r["ideal_GBs"] == d["B"]["GBs"] for r in d["results"])'
+}
+
 table_names_the_device() { bench 2 bcast -m 64:64 -i 2 -B 10 -c && grep -q 'device cuda' "$work/out"; }
 
 sees_corruption() { # DEVICES N: in N collectives
@@ -187,6 +197,8 @@ fi
 in_all && ok "managed and pinned memory without gpuring" host_reaches
 in_all && ok "host buffers" host_is_as_ever
 ok "JSON, and B is measured between devices" json_names_the_device
+ok "ranks that share a device: the limit is one pass over its memory" one_pass_limits_a_shared_device
+in_all && ok "ranks on two devices: it is B" other_devices_are_limited_by_links
 in_all && ok "table" table_names_the_device
 ok "B of managed memory: as on devices" measures_B managed ".*CUDA IPC"
 in_all && ok "B of pinned and host memory: the host's" few_devices measures_B pinned,host ".*memcpy"

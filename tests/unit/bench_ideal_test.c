@@ -118,6 +118,28 @@ static void published_formula(void **state)
     assert_close(ideal_published(&one_each, NAN, I), 100); /* the second term does not apply */
 }
 
+/* By counting bytes, of 4 ranks with S = 1 at 3000 GB/s: the factor times 3000 over the bytes. */
+static void one_pass_over_a_shared_device(void **state)
+{
+    (void) state;
+    /* each rank reads 1 and writes 1 */
+    assert_close(ideal_one_pass(IDEAL_ALLREDUCE, 4, false, 3000), 1.5 * 3000 / 8);
+    assert_close(ideal_one_pass(IDEAL_ALLREDUCE, 4, true, 3000), 1.5 * 3000 / 8);
+    /* an allgather reads 4 blocks of 1/4, and writes 1 at each rank; in place 3/4 at each */
+    assert_close(ideal_one_pass(IDEAL_SHARES, 4, false, 3000), 0.75 * 3000 / 5);
+    assert_close(ideal_one_pass(IDEAL_SHARES, 4, true, 3000), 0.75 * 3000 / 4);
+    /* a bcast reads 1 and writes it at 3 ranks */
+    assert_close(ideal_one_pass(IDEAL_ROOTED, 4, false, 3000), 750);
+    /* a gather reads 1/4 at each rank, and writes 1 at the root */
+    assert_close(ideal_one_pass(IDEAL_ROOT_SHARES, 4, false, 3000), 0.75 * 3000 / 2);
+    assert_close(ideal_one_pass(IDEAL_ROOT_SHARES, 4, true, 3000), 0.75 * 3000 / 1.5);
+    assert_close(ideal_one_pass(IDEAL_ALLTOALL, 4, false, 3000), 0.75 * 3000 / 8);
+    assert_close(ideal_one_pass(IDEAL_SCAN, 4, false, 3000), 500);
+    assert_close(ideal_one_pass(IDEAL_SENDRECV, 4, false, 3000), 375);
+    assert_true(isnan(ideal_one_pass(IDEAL_ALLREDUCE, 1, false, 3000)));
+    assert_true(isnan(ideal_one_pass(IDEAL_ALLREDUCE, 4, false, NAN)));
+}
+
 static void one_rank_per_node_is_I(void **state)
 {
     struct ideal_layout layout = even(1, 4);
@@ -404,6 +426,7 @@ int main(void)
         cmocka_unit_test(one_node_is_B),
         cmocka_unit_test(bounds_of_8_x_2),
         cmocka_unit_test(published_formula),
+        cmocka_unit_test(one_pass_over_a_shared_device),
         cmocka_unit_test(one_rank_per_node_is_I),
         cmocka_unit_test(uneven_nodes),
         cmocka_unit_test(bounds_depend_on_the_root),
