@@ -183,8 +183,20 @@ kernel_test() {
     return $status
 }
 
+# Its last line is one for docs/results/gpu-runs.csv.
 # shellcheck disable=SC2046 # words
-kernels() { kernel_test "$kit/kernels.fatbin" $(sized 400 "10 1"); }
+kernels() {
+    local status=0 card
+    kernel_test "$kit/kernels.fatbin" $(sized 400 "10 1") || status=$?
+    [ $status -eq 0 ] || return $status
+    card=$(within nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+    awk -v date="$(date -u '+%Y-%m-%d')" -v card="${card:-unknown, unknown}" -v commit="$(manifest gpuring)" \
+        -v kernels="$(manifest kernels)" '
+        /^\[  PASSED  \] [0-9]+ test/ { tests = $4 }
+        /^# launches/ { launches += $3 }
+        END { sub(/, /, ",", card)
+              printf "%s,%s,%s,%s,%s passed in %d launches\n", date, card, commit, kernels, tests, launches }' "$dir/kernels.txt"
+}
 
 # The other images of the kernels: not what the component runs, but part 2 measures them.
 others=()

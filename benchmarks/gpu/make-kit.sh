@@ -115,6 +115,7 @@ glibc=$(find "$kit/bin" "$kit/lib" "$kit/ompi" -type f -exec objdump -T {} + 2>/
 {
     echo "gpuring $(cd "$source_of" && git rev-parse --short HEAD 2>/dev/null || echo "of an archive")"
     echo "made $(date -u '+%Y-%m-%d')"
+    echo "kernels $("$source_of/../../tools/kernels_hash.sh")"
     echo "open_mpi $ompi_version"
     echo "bindir ompi${bindir#"$prefix"}"
     echo "glibc $glibc"

@@ -84,7 +84,8 @@ part_1() {
     contact 0 1 "$@" && was passed machine programs attributes kernels variants streams ipc costs &&
         said '^0 steps failed' && said '^    \$ KERNEL_IMAGE=kernels-unroll8.fatbin KERNEL_TEST_THIN=400 kernel_test' &&
         said '^    model  *fakecuda$' && said '^    kernels loaded, blocks that fit *64$' &&
-        said '^    # launches [1-9][0-9]*, channels' && said '^    launch: put on the stream  *[0-9.]* us$' &&
+        said '^    # launches [1-9][0-9]*, channels' &&
+        said "^    $(date -u +%Y)-.*,.*,$("$srcdir/tools/kernels_hash.sh"),10 passed in [1-9][0-9]* launches$" && said '^    launch: put on the stream  *[0-9.]* us$' &&
         said '^    allgather  *ring ' &&
         tar -tzf "$work/result/first-contact-1.tar.gz" | grep -qx first-contact-1/report.txt
 }
