@@ -147,10 +147,18 @@ static bool is_one_device(const struct gr_setup *s, int p)
  */
 static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
 {
-    struct gr_pci_address *addresses = calloc((size_t) p, sizeof(*addresses));
+    struct gr_pci_address *addresses;
     int r, rc = GR_ERR_NOMEM;
     bool linked = false;
 
+    if (is_one_device(s, p)) { /* nothing to ask NVML for, which takes tens of milliseconds */
+        for (r = 0; r < p; r++) {
+            order[r] = r;
+        }
+        *path = GR_PATH_SAME;
+        return 0;
+    }
+    addresses = calloc((size_t) p, sizeof(*addresses));
     if (NULL != addresses) {
         for (r = 0; r < p; r++) {
             const struct gr_gpu_id *id = &s->devices[r].id;
@@ -159,7 +167,7 @@ static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_pa
         }
         rc = find_order(addresses, p, order, &linked);
     }
-    *path = is_one_device(s, p) ? GR_PATH_SAME : linked ? GR_PATH_NVLINK : GR_PATH_PCIE;
+    *path = linked ? GR_PATH_NVLINK : GR_PATH_PCIE;
     free(addresses);
     return rc;
 }
