@@ -115,45 +115,38 @@ static const char *const kernel_names[] = {
 _Static_assert(GR_NKERNELS == sizeof(kernel_names) / sizeof(kernel_names[0]),
                "a name for each kernel");
 
-/*
- * Load a kernel to the device now. Otherwise the driver would load it at its first launch, and wait
- * for running kernels, which may wait for that launch.
- */
-static int load_kernel(const struct gr_cuda *cuda, CUfunction function)
-{
-    int registers;
-
-    if (NULL != cuda->cuFuncLoad) {
-        return GR_CUDA(cuda, cuFuncLoad, function);
-    }
-    return GR_CUDA(cuda, cuFuncGetAttribute, &registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
-}
-
-/*
- * Resolve and load all kernels. *per_sm: resident blocks per multiprocessor, of the largest kernel.
- * The context is current.
- */
-static int resolve_kernels(struct gr_gpu *gpu, int *per_sm)
+/* Resolve a kernel and load it to the device. The context is current, the lock of gpus is held. */
+static int load_kernel(struct gr_gpu *gpu, enum gr_kernel which, CUfunction *function)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUkernel kernel;
-    int k, fit, rc = 0;
+    int registers,
+        rc = GR_CUDA(cuda, cuLibraryGetKernel, &kernel, gpu->library, kernel_names[which]);
 
-    for (k = 0; k < GR_NKERNELS && 0 == rc; k++) {
-        rc = GR_CUDA(cuda, cuLibraryGetKernel, &kernel, gpu->library, kernel_names[k]);
-        if (0 == rc) {
-            rc = GR_CUDA(cuda, cuKernelGetFunction, &gpu->kernels[k], kernel);
-        }
-        if (0 == rc) {
-            rc = load_kernel(cuda, gpu->kernels[k]);
-        }
-        if (0 == rc) {
-            rc = GR_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &fit, gpu->kernels[k],
-                         GR_GPU_THREADS, 0);
-        }
-        if (0 == rc && (0 == k || fit < *per_sm)) {
-            *per_sm = fit;
-        }
+    if (0 == rc) {
+        rc = GR_CUDA(cuda, cuKernelGetFunction, function, kernel);
+    }
+    if (0 == rc) { /* now, so that its launch neither allocates memory nor waits */
+        rc = NULL != cuda->cuFuncLoad ? GR_CUDA(cuda, cuFuncLoad, *function)
+                                      : GR_CUDA(cuda, cuFuncGetAttribute, &registers,
+                                                CU_FUNC_ATTRIBUTE_NUM_REGS, *function);
+    }
+    if (0 == rc) {
+        atomic_store_explicit(&gpu->kernels[which], *function, memory_order_release);
+    }
+    return rc;
+}
+
+int gr_cuda_kernel(struct gr_gpu *gpu, enum gr_kernel which, CUfunction *function)
+{
+    int rc = 0;
+
+    *function = atomic_load_explicit(&gpu->kernels[which], memory_order_acquire);
+    if (NULL == *function) {
+        pthread_mutex_lock(&gpu->gpus->lock);
+        *function = atomic_load_explicit(&gpu->kernels[which], memory_order_relaxed);
+        rc = NULL == *function ? load_kernel(gpu, which, function) : 0;
+        pthread_mutex_unlock(&gpu->gpus->lock);
     }
     return rc;
 }
@@ -227,24 +220,26 @@ static int check_image(const struct gr_cuda *cuda)
     return 0;
 }
 
-/* The context is current, the lock of gpus is held. */
+/*
+ * The library, and one kernel, which shows that the image has code for the device. The context is
+ * current, the lock of gpus is held.
+ */
 static int load_library(struct gr_gpu *gpu, const void *image)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int per_sm = 0,
-        rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, image, NULL, NULL, 0, NULL, NULL, 0);
+    CUfunction function;
+    int rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, image, NULL, NULL, 0, NULL, NULL, 0);
 
     if (rc < 0) {
         gpu->library = NULL;
         return rc;
     }
-    rc = resolve_kernels(gpu, &per_sm);
+    rc = load_kernel(gpu, GR_KERNEL_copy, &function);
     if (rc < 0) {
         (void) cuda->cuLibraryUnload(gpu->library);
         gpu->library = NULL;
         return rc;
     }
-    gpu->resident_blocks = gpu->sms * per_sm;
     atomic_store_explicit(&gpu->has_kernels, 1, memory_order_release);
     return 0;
 }
@@ -375,5 +370,6 @@ int gr_gpu_numa(const struct gr_gpu *gpu)
 
 int gr_gpu_resident_blocks(const struct gr_gpu *gpu)
 {
-    return gpu->resident_blocks;
+    /* a block on each multiprocessor: the launch bounds of all kernels promise that (kernels.cu) */
+    return atomic_load_explicit(&gpu->has_kernels, memory_order_acquire) ? gpu->sms : 0;
 }

@@ -3,8 +3,9 @@
  * The CUDA driver and the devices of this process.
  *
  * gr_gpus_open() loads libcuda. gr_gpu_get() retains a device's primary context, which the runtime
- * API shares, when it is first called for that device. gr_gpu_load_kernels() loads all kernels at
- * once, so later launches neither allocate memory nor synchronise with other work.
+ * API shares, when it is first called for that device. gr_gpu_load_kernels() loads the library of
+ * the kernels, and one of them; the others are loaded at their first launches, since loading all 74
+ * takes 0.1 to 0.8 s.
  *
  * Rules for all functions of cuda/:
  * - They need no CUDA header, and are thread-safe.
@@ -59,7 +60,7 @@ int gr_gpus_current(const struct gr_gpus *gpus);
 struct gr_gpu *gr_gpu_get(struct gr_gpus *gpus, int ordinal, int *error);
 
 /*
- * Load all kernels to the device, at the first call. A device without kernels can copy, but not
+ * Load the kernels to the device, at the first call. A device without kernels can copy, but not
  * launch. Returns 0; GR_ERR_NODRIVER: the driver is older than the toolkit that compiled the
  * kernels; or another error, after which the next call tries again.
  */
@@ -83,8 +84,8 @@ const char *gr_gpu_model(const struct gr_gpu *gpu);
 int gr_gpu_numa(const struct gr_gpu *gpu);
 
 /*
- * Most blocks of GR_GPU_THREADS threads that can be resident on the device at once, for the largest
- * kernel. The kernels must be loaded.
+ * Blocks of GR_GPU_THREADS threads that can be resident on the device at once, of any kernel: one on
+ * each multiprocessor. 0: the kernels are not loaded.
  */
 int gr_gpu_resident_blocks(const struct gr_gpu *gpu);
 

@@ -47,13 +47,12 @@ struct gr_gpu {
     int ordinal;
     CUcontext context; /* the device's primary context */
     CUlibrary library; /* the kernels; NULL: not loaded; under the lock of gpus */
-    CUfunction kernels[GR_NKERNELS];
-    atomic_int has_kernels; /* all kernels are loaded */
+    _Atomic(CUfunction) kernels[GR_NKERNELS]; /* NULL: not loaded yet; gr_cuda_kernel() */
+    atomic_int has_kernels;                   /* `library` is loaded */
     struct gr_gpu_id id;
     char model[64];       /* the name of its model */
     int numa;             /* NUMA node; -1: unknown */
     int sms;              /* number of multiprocessors */
-    int resident_blocks;  /* see gr_gpu_resident_blocks(); 0: kernels are not loaded */
     unsigned char *peers; /* enum gr_peer_access by ordinal; under the lock of gpus */
 };
 
@@ -64,6 +63,13 @@ struct gr_gpu_stream {
     CUevent event;               /* the point of the default stream that was last waited for */
     CUevent marks[GR_GPU_MARKS]; /* created when first used; NULL: not yet */
 };
+
+/*
+ * A kernel of the device, loaded when it is first asked for: that takes some milliseconds, and the
+ * driver may wait for kernels that run, which of gpuring's leave in bounded time. The library must be
+ * loaded and the context current. Returns 0 or an error, after which the next call tries again.
+ */
+int gr_cuda_kernel(struct gr_gpu *gpu, enum gr_kernel which, CUfunction *function);
 
 static inline CUdeviceptr gr_cuda_ptr(const void *at)
 {

@@ -156,18 +156,28 @@ int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu
     return rc;
 }
 
-int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
+/* The context is current. */
+static int launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
                   const struct gr_gpu_args *args)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     /* the driver copies the arguments before it returns, and does not write them */
     void *params[] = {(void *) (uintptr_t) args};
     uint32_t threads = 0 == args->threads ? GR_GPU_THREADS : args->threads;
+    CUfunction function;
+    int rc = gr_cuda_kernel(stream->gpu, kernel, &function);
+
+    return 0 == rc ? GR_CUDA(cuda, cuLaunchKernel, function, nblocks, 1, 1, threads, 1, 1, 0,
+                             stream->stream, params, NULL)
+                   : rc;
+}
+
+int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
+                  const struct gr_gpu_args *args)
+{
     int rc;
 
-    GR_IN_CONTEXT(rc, stream->gpu,
-                  GR_CUDA(cuda, cuLaunchKernel, stream->gpu->kernels[kernel], nblocks, 1, 1,
-                          threads, 1, 1, 0, stream->stream, params, NULL));
+    GR_IN_CONTEXT(rc, stream->gpu, launch(stream, kernel, nblocks, args));
     return rc;
 }
 

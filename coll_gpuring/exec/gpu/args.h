@@ -97,7 +97,7 @@ struct gr_gpu_cursor {
     uint32_t slice; /* current slice */
     uint32_t index; /* number of the current step */
     uint32_t run;   /* chunk of the step's run */
-    uint32_t over;  /* 1: the channel has finished */
+    uint32_t over;  /* 1: the channel has finished; of a launch, from its argument */
     uint64_t done;  /* elements of the chunk that are done */
 };
 
@@ -114,19 +114,46 @@ struct gr_gpu_step {
 enum gr_gpu_state {
     GR_GPU_DONE = 1,   /* the channel has finished */
     GR_GPU_LEFT = 2,   /* a slot was not ready in time: launch again */
-    GR_GPU_ABORTED = 3 /* the abort word was set */
+    GR_GPU_ABORTED = 3 /* a block that waited found the abort word set */
 };
 
-/* The report of a block that exits, in pinned host memory. `word` is stored last, with release. */
+/*
+ * The report of a block that exits, in pinned host memory. `word` is stored last, with release: all
+ * that the block has stored is visible to whoever has seen it. The other members are of a block that
+ * left.
+ */
 struct gr_gpu_report {
-    uint64_t word;  /* launch * 4 + enum gr_gpu_state */
-    uint64_t moved; /* slots handled in this launch */
+    uint64_t word;  /* gr_gpu_report_word() */
     uint32_t slice; /* GR_GPU_LEFT: current slice */
     uint32_t index; /* GR_GPU_LEFT: number of the step that waits */
     uint32_t from;  /* GR_GPU_LEFT: bit k: no full slot from from[k]; may be 0 in LL and LL128 */
     uint32_t to;    /* GR_GPU_LEFT: bit k: no free slot to to[k] */
-    uint64_t pad[4];
+    uint64_t pad[5];
 };
+
+/* One word, so that one store says all: state, number of the launch, slots handled in it. */
+#define GR_GPU_REPORT_LAUNCHES ((uint64_t) 1 << 30) /* launches are numbered modulo this */
+
+GR_HD static inline uint64_t gr_gpu_report_word(uint64_t launch, uint32_t state, uint64_t moved)
+{
+    return moved << 32 | launch % GR_GPU_REPORT_LAUNCHES << 2 | state;
+}
+
+/* Whether the word is the report of that launch. */
+static inline int gr_gpu_report_is_of(uint64_t word, uint64_t launch)
+{
+    return 0 != word % 4 && (word >> 2) % GR_GPU_REPORT_LAUNCHES == launch % GR_GPU_REPORT_LAUNCHES;
+}
+
+static inline enum gr_gpu_state gr_gpu_report_state(uint64_t word)
+{
+    return (enum gr_gpu_state)(word % 4);
+}
+
+static inline uint64_t gr_gpu_report_moved(uint64_t word)
+{
+    return word >> 32;
+}
 
 /* The argument of every kernel, by value. */
 struct gr_gpu_args {
@@ -136,19 +163,20 @@ struct gr_gpu_args {
     gr_gpu_ptr space[3]; /* address of element 0, by enum gr_space */
     gr_gpu_ptr steps; /* struct gr_gpu_step [channel % schedules * nsteps + number]; 0: computed */
     uint32_t nsteps;  /* steps of a channel in one slice */
-    uint32_t schedules;  /* number of different schedules of channels: gr_algo_schedules() */
-    gr_gpu_ptr in;       /* struct gr_gpu_end [channel * sched.p + rank]: links from ranks */
-    gr_gpu_ptr out;      /* struct gr_gpu_end [channel * sched.p + rank]: links to ranks */
-    uint32_t protocol;   /* enum gr_protocol */
-    gr_gpu_ptr cursor;   /* struct gr_gpu_cursor [channel], in device memory */
-    gr_gpu_ptr report;   /* struct gr_gpu_report [channel], in pinned host memory */
-    gr_gpu_ptr abort;    /* a uint64_t in pinned host memory; not 0: all blocks exit for good */
-    uint64_t launch;     /* number of this launch, increasing */
-    uint64_t patience;   /* polls after which a block exits, >= 1 */
+    uint32_t schedules; /* number of different schedules of channels: gr_algo_schedules() */
+    gr_gpu_ptr in;      /* struct gr_gpu_end [channel * sched.p + rank]: links from ranks */
+    gr_gpu_ptr out;     /* struct gr_gpu_end [channel * sched.p + rank]: links to ranks */
+    uint32_t protocol;  /* enum gr_protocol */
+    gr_gpu_ptr cursor;  /* struct gr_gpu_cursor [channel], in device memory */
+    gr_gpu_ptr report;  /* struct gr_gpu_report [channel], in pinned host memory */
+    gr_gpu_ptr abort;  /* a uint64_t in pinned host memory; not 0: blocks that wait exit for good */
+    uint64_t launch;   /* number of this launch, increasing */
+    uint64_t patience; /* polls after which a block exits, >= 1 */
     uint64_t slot_bytes; /* size of a slot, a multiple of 16 */
     uint64_t slot_elems; /* elements of a slot */
     uint32_t nslots;     /* slots of a link */
     uint32_t fresh;      /* 1: the call's first launch, so `cursor` is not read */
+    uint32_t over;       /* bit c: channel c was done in an earlier launch of the call */
     uint32_t threads;    /* threads of a block; 0: GR_GPU_THREADS, as always in Simple */
     uint64_t zero;       /* zero copy: number of the call among those with it, >= 1; 0: none */
     gr_gpu_ptr peers;    /* zero copy: gr_gpu_ptr [rank]: the rank's GR_OUT; 0: no access */

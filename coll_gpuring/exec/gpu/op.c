@@ -189,7 +189,8 @@ static int all_reported(const struct gr_gpu_op *op)
     for (c = 0; c < op->nchannels; c++) {
         const _Atomic uint64_t *word = (const _Atomic uint64_t *) &reports[c].word;
 
-        if (op->args.launch != atomic_load_explicit(word, memory_order_acquire) / 4) {
+        if (!gr_gpu_report_is_of(atomic_load_explicit(word, memory_order_acquire),
+                                 op->args.launch)) {
             return 0;
         }
     }
@@ -204,8 +205,11 @@ static void read_reports(struct gr_gpu_op *op, uint64_t *moved)
     uint32_t c, done = 0;
 
     for (c = 0; c < op->nchannels; c++) {
-        slots += reports[c].moved;
-        done += GR_GPU_DONE == reports[c].word % 4;
+        uint32_t is_done = GR_GPU_DONE == gr_gpu_report_state(reports[c].word);
+
+        slots += gr_gpu_report_moved(reports[c].word);
+        op->args.over |= is_done << c;
+        done += is_done;
     }
     *moved += slots;
     op->launched = 0;
@@ -251,11 +255,11 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
         rc = 0 == ++op->polls % POLLS_PER_QUERY ? gr_gpu_stream_done(op->team->stream) : 0;
         return rc < 0 ? rc : GR_AGAIN;
     }
-    /* The blocks are about to end. Their stores are visible to later work only after that. */
-    rc = gr_gpu_stream_done(op->team->stream);
-    if (1 != rc) {
-        return 0 == rc ? GR_AGAIN : rc;
-    }
+    /*
+     * What the blocks have stored is visible to all, since each report is stored with release at
+     * the system's scope. They are about to end; later work on the stream comes behind them, and
+     * waiting until they have left the device would take 2 us.
+     */
     read_reports(op, moved);
     return is_done(op) ? GR_DONE : GR_AGAIN;
 }
@@ -299,7 +303,7 @@ int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step
 
     *n = 0;
     *report = reports[channel];
-    if (GR_GPU_LEFT != report->word % 4) {
+    if (GR_GPU_LEFT != gr_gpu_report_state(report->word)) {
         return 0;
     }
     *step = gr_sched_step(&sched, report->index);

@@ -2,9 +2,9 @@
 /*
  * The device executor: runs one rank's part of a collective as a kernel on the team's stream.
  *
- *      begin --> launch --> all channels have reported --> stream is done --> all DONE: finished
- *                  ^                                            |
- *                  '-------- some channels are not DONE --------'
+ *      begin --> launch --> all channels have reported --> all DONE: finished
+ *                  ^                   |
+ *                  '-- some are not ---'
  *
  * A kernel that makes no progress exits and is launched again, so a waiting rank never occupies the
  * device. While the kernel makes progress, no polls are needed. With links to other nodes, an op

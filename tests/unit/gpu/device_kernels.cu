@@ -15,7 +15,7 @@
         if (0 == threadIdx.x) {                                                            \
             struct gr_gpu_report *report = (struct gr_gpu_report *) a.report + blockIdx.x; \
                                                                                            \
-            gp_st_release(&report->word, a.launch * 4 + GR_GPU_DONE);                      \
+            gp_st_release(&report->word, gr_gpu_report_word(a.launch, GR_GPU_DONE, 0));    \
         }                                                                                  \
     }                                                                                      \
     GP_EXPORT(gr_kernel_##name)

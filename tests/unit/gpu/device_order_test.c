@@ -349,7 +349,7 @@ static void every_kernel_is_launched(void)
     struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu;
     struct gr_gpu_stream *stream;
-    struct gr_gpu_cursor cursors[BLOCKS] = {{.over = 1}, {.over = 1}, {.over = 1}};
+    struct gr_gpu_cursor cursors[BLOCKS] = {{.over = 0}, {.over = 0}, {.over = 0}};
     struct gr_gpu_report *reports;
     struct gr_gpu_args args;
     gr_gpu_ptr cursor;
@@ -373,6 +373,7 @@ static void every_kernel_is_launched(void)
     args.abort = gr_cuda_ptr(abort_word);
     args.patience = 1;
     args.nslots = 2;
+    args.over = (1u << BLOCKS) - 1;
     for (kernel = 0; kernel < GR_NKERNELS; kernel += EVERY) {
         args.launch = 100 + (uint64_t) kernel;
         CHECK_INT(gr_gpu_launch(stream, kernel, BLOCKS, &args), 0);
@@ -380,7 +381,7 @@ static void every_kernel_is_launched(void)
         args.launch = 1; /* was copied */
         finish(stream);
         for (k = 0; k < BLOCKS; k++) {
-            CHECK_INT(reports[k].word, (100 + (uint64_t) kernel) * 4 + GR_GPU_DONE);
+            CHECK_INT(reports[k].word, gr_gpu_report_word(100 + (uint64_t) kernel, GR_GPU_DONE, 0));
         }
     }
     gr_gpu_stream_close(stream);

@@ -117,28 +117,49 @@ COUNTED(cuLibraryGetKernel, (CUkernel * k, CUlibrary l, const char *n), (k, l, n
 COUNTED(cuKernelGetFunction, (CUfunction * f, CUkernel k), (f, k))
 COUNTED(cuFuncLoad, (CUfunction f), (f))
 COUNTED(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), (v, a, f))
-static void all_kernels_are_loaded_at_once(void)
+/* The functions of all kernels of a device, each of which is asked for twice. */
+static void take_kernels(struct gr_gpu *gpu, CUfunction *functions)
 {
-    struct gr_gpus *gpus = open_gpus();
-    struct gr_gpu *gpu;
+    CUfunction again;
     int k, j;
 
+    for (k = 0; k < GR_NKERNELS; k++) {
+        CHECK_INT(gr_cuda_kernel(gpu, (enum gr_kernel) k, &functions[k]), 0);
+        CHECK_INT(gr_cuda_kernel(gpu, (enum gr_kernel) k, &again), 0);
+        CHECK(again == functions[k]);
+        for (j = 0; j < k; j++) {
+            CHECK(functions[k] != functions[j]);
+        }
+    }
+}
+
+static void kernels_are_loaded_when_asked_for(void)
+{
+    CUfunction functions[GR_NKERNELS];
+    struct gr_gpus *gpus;
+    struct gr_gpu *gpu;
+
+    app_start();
+    gpus = open_gpus();
     real = gpus->cuda;
     CHECK(NULL != real.cuFuncLoad);
     COUNT(gpus, cuFuncLoad);
     gpu = get_gpu(gpus, 0);
-    CHECK_INT(calls, GR_NKERNELS);
-    for (k = 0; k < GR_NKERNELS; k++) {
-        for (j = 0; j < k; j++) {
-            CHECK(gpu->kernels[k] != gpu->kernels[j]);
-        }
-    }
+    CHECK_INT(calls, 1); /* whether there is code for the device */
+    app_use(0);
+    fail_at = 2;
+    CHECK_INT(gr_cuda_kernel(gpu, 0, functions), GR_ERR_GPU_SPACE);
+    fail_at = calls = 0;
+    take_kernels(gpu, functions);
+    CHECK_INT(calls, GR_NKERNELS - 1); /* once */
     (void) get_gpu(gpus, 0);
-    CHECK_INT(calls, GR_NKERNELS); /* once */
-    gpus->cuda.cuFuncLoad = NULL;  /* as before CUDA 12.4 */
+    CHECK_INT(calls, GR_NKERNELS - 1);
+    gpus->cuda.cuFuncLoad = NULL; /* as before CUDA 12.4 */
     COUNT(gpus, cuFuncGetAttribute);
     calls = 0;
-    (void) get_gpu(gpus, 1);
+    gpu = get_gpu(gpus, 1);
+    app_use(1);
+    take_kernels(gpu, functions);
     CHECK_INT(calls, GR_NKERNELS);
     gr_gpus_close(gpus);
 }
@@ -162,7 +183,6 @@ static void making_ready_fails(void)
 
     app_start();
     for (step = 0; step < 5; step++) {
-        static const int number[] = {1, 1, 1, GR_NKERNELS, GR_NKERNELS / 2};
         static const char *const words[] = {"cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY",
                                             "cuLibraryLoadData", "cuLibraryGetKernel",
                                             "cuKernelGetFunction", "cuFuncLoad"};
@@ -183,7 +203,7 @@ static void making_ready_fails(void)
             COUNT(gpus, cuFuncLoad);
         }
         calls = 0;
-        fail_at = number[step];
+        fail_at = 1;
         CHECK(NULL == make_ready(gpus, &error));
         CHECK_INT(error, GR_ERR_GPU_SPACE);
         CHECK(NULL != strstr(gr_gpu_error(), words[step]));
@@ -229,26 +249,13 @@ static void an_older_driver_copies(void)
     gr_gpus_close(gpus);
 }
 
-static int fits(void)
-{
-    static int k;
-
-    return 2 + (k++ != GR_NKERNELS / 2);
-}
-
-static CUresult CUDAAPI occupancy(int *blocks, CUfunction function, int threads, size_t shared)
-{
-    CHECK(NULL != function && GR_GPU_THREADS == threads && 0 == shared);
-    *blocks = fits();
-    return CUDA_SUCCESS;
-}
-
-static void the_largest_kernel_bounds_blocks(void)
+static void a_block_fits_each_multiprocessor(void)
 {
     struct gr_gpus *gpus = open_gpus();
+    int error;
 
-    gpus->cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor = occupancy;
-    CHECK_INT(gr_gpu_resident_blocks(get_gpu(gpus, 0)), 7 * 2);
+    CHECK_INT(gr_gpu_resident_blocks(gr_gpu_get(gpus, 0, &error)), 0);
+    CHECK_INT(gr_gpu_resident_blocks(get_gpu(gpus, 0)), 7);
     gr_gpus_close(gpus);
 }
 
@@ -410,10 +417,10 @@ int main(int argc, char **argv)
 {
     struct row rows[] = {
         ROW(contexts_stay, "FAKECUDA_DEVICES=2"),
-        ROW(all_kernels_are_loaded_at_once, "FAKECUDA_DEVICES=2"),
+        ROW(kernels_are_loaded_when_asked_for, "FAKECUDA_DEVICES=2"),
         ROW(making_ready_fails, NULL),
         ROW(an_older_driver_copies, "FAKECUDA_VERSION=12080"),
-        ROW(the_largest_kernel_bounds_blocks, "FAKECUDA_SMS=7"),
+        ROW(a_block_fits_each_multiprocessor, "FAKECUDA_SMS=7"),
         ROW(one_device_for_all_threads, NULL),
         ROW(the_device_is_full, "FAKECUDA_MEM=4"),
         ROW(pinned_memory_is_clean_and_at_one_address, "FAKECUDA_DEVICES=2"),

@@ -191,6 +191,8 @@ void kd_host_free(void *at)
 void kd_put(gr_gpu_ptr at, const void *from, size_t bytes)
 {
     CHECK(cuMemcpyHtoD_v2(at, from, bytes));
+    /* the data may be on their way when it returns, and kernels run on streams that do not wait */
+    CHECK(cuStreamSynchronize(NULL));
 }
 
 void kd_get(void *to, gr_gpu_ptr at, size_t bytes)

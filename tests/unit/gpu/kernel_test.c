@@ -358,7 +358,7 @@ static void check_abort(enum gr_protocol protocol)
     kc_close(call);
 }
 
-static void an_abort_is_seen_while_waiting_and_at_the_beginning(void **state)
+static void an_abort_is_seen_while_waiting(void **state)
 {
     int k;
 
@@ -380,7 +380,7 @@ int main(void)
         cmocka_unit_test(slots_may_hold_many_pieces),
         cmocka_unit_test(every_kernel_combines_as_the_host_does),
         cmocka_unit_test(blocks_of_full_size_move_large_slots),
-        cmocka_unit_test(an_abort_is_seen_while_waiting_and_at_the_beginning),
+        cmocka_unit_test(an_abort_is_seen_while_waiting),
     };
     const char *thin = getenv("KERNEL_TEST_THIN");
     int rc;

@@ -166,19 +166,20 @@ static void rank_launch(struct world *w, struct device_rank *r, struct kc_device
 static int rank_look(struct world *w, int rank, struct kc_device *seen, char *why, size_t size)
 {
     struct device_rank *r = &w->ranks[rank];
-    uint32_t n = w->call->c->nchannels, c, done = 0, left = 0;
+    uint32_t n = w->call->c->nchannels, c, done = 0, left = 0, over = 0;
 
     for (c = 0; c < n; c++) {
         struct gr_gpu_report *report = &r->reports[c];
         uint64_t word =
             atomic_load_explicit((_Atomic uint64_t *) &report->word, memory_order_acquire);
 
-        if (word / 4 != r->args.launch) {
+        if (!gr_gpu_report_is_of(word, r->args.launch)) {
             return 0;
         }
-        done += GR_GPU_DONE == word % 4;
-        left += GR_GPU_LEFT == word % 4;
-        if (GR_GPU_LEFT == word % 4 && 0 == (report->from | report->to)) {
+        done += GR_GPU_DONE == gr_gpu_report_state(word);
+        over |= (uint32_t) (GR_GPU_DONE == gr_gpu_report_state(word)) << c;
+        left += GR_GPU_LEFT == gr_gpu_report_state(word);
+        if (GR_GPU_LEFT == gr_gpu_report_state(word) && 0 == (report->from | report->to)) {
             snprintf(why, size, "rank %d channel %u left and waits for nobody", rank, c);
             return -1;
         }
@@ -188,8 +189,9 @@ static int rank_look(struct world *w, int rank, struct kc_device *seen, char *wh
         return -1;
     }
     for (c = 0; c < n; c++) {
-        seen->moved += r->reports[c].moved;
+        seen->moved += gr_gpu_report_moved(r->reports[c].word);
     }
+    r->args.over = over;
     seen->left += left;
     r->running = 0;
     r->through = done == n;
@@ -339,10 +341,11 @@ static int all_aborted(const struct world *w, int rank)
         uint64_t word =
             atomic_load_explicit((_Atomic uint64_t *) &r->reports[c].word, memory_order_acquire);
 
-        if (word / 4 == r->args.launch && GR_GPU_ABORTED != word % 4) {
+        if (gr_gpu_report_is_of(word, r->args.launch) &&
+            GR_GPU_ABORTED != gr_gpu_report_state(word)) {
             return 0;
         }
-        if (word / 4 == r->args.launch) {
+        if (gr_gpu_report_is_of(word, r->args.launch)) {
             c++;
         } else {
             usleep(100);
@@ -361,13 +364,14 @@ int kc_abort_device(struct kc_call *call, int rank, char *why, size_t size)
     usleep(20000); /* it polls by then, most likely; right in any case */
     atomic_store((_Atomic uint64_t *) w->abort, 1);
     polling = all_aborted(w, rank);
-    if (polling) {
+    if (polling) { /* a kernel that was about to start when the word was set */
+        w->ranks[rank].args.fresh = 1;
         rank_launch(w, &w->ranks[rank], &seen);
         entering = all_aborted(w, rank);
     }
     if (!polling || !entering) {
         snprintf(why, size, "rank %d did not leave when %s", rank,
-                 polling ? "it began" : "it waited");
+                 polling ? "the word was set before it began" : "it waited");
     }
     world_close(w);
     return polling && entering ? 0 : -1;

@@ -223,8 +223,6 @@ int tc_poll(struct tc_call *call)
     if (GR_AGAIN == rc) {
         sched_yield(); /* to blocks, which are threads of this machine */
     } else if (GR_DONE == rc) {
-        /* the kernel has ended, not only said so */
-        CHECK_INT(gr_gpu_stream_done(call->op.team->stream), 1);
         CHECK(NULL == g || (g->in == g->begun && g->ended == (int) call->op.nchannels));
         gr_gpu_op_end(&call->op);
     }

@@ -80,16 +80,19 @@ void a_launch_fails(void)
     fail_at(TD_QUERY, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-/* Launch again and again on rank 1, alone; then let rank 0 join, and run to the end. */
-static void launch_often(struct tr_team *t)
+/*
+ * Poll rank 1, alone, until its driver has been asked often; then let rank 0 join, and run to the
+ * end. patience: polls after which rank 1's kernel leaves, and is launched again.
+ */
+static void join_late(struct tr_team *t, enum td_function function, uint64_t patience)
 {
     struct tc_call calls[2];
-    unsigned last = td_calls(TD_LAUNCH, 1) + TD_TRIES + 2;
+    unsigned last = td_calls(function, 1) + TD_TRIES + 2;
     int r, rc[2] = {GR_AGAIN, GR_AGAIN};
 
     CHECK_INT(tc_begin(&calls[1], t, 1, &ring), 0);
-    calls[1].op.args.patience = 20;
-    while (td_calls(TD_LAUNCH, 1) < last) {
+    calls[1].op.args.patience = patience;
+    while (td_calls(function, 1) < last) {
         CHECK_INT(tc_poll(&calls[1]), GR_AGAIN);
     }
     CHECK_INT(tc_begin(&calls[0], t, 0, &ring), 0);
@@ -106,7 +109,7 @@ static void launch_often(struct tr_team *t)
 
 /*
  * Launches and queries that fail, but not when they are made again: the first launch of a call,
- * later ones, and queries after the kernel has reported its end.
+ * later ones, and queries while the kernel waits.
  */
 void an_error_is_transient(void)
 {
@@ -120,10 +123,10 @@ void an_error_is_transient(void)
     tc_try(&t, GR_ALGO_RING);
     CHECK_INT(td_left(TD_LAUNCH), 0);
     td_fail(TD_LAUNCH, 1, 1, TD_TRIES - 1, CUDA_ERROR_UNKNOWN);
-    launch_often(&t);
+    join_late(&t, TD_LAUNCH, 20);
     CHECK_INT(td_left(TD_LAUNCH), 0);
     td_fail(TD_QUERY, 1, 0, TD_TRIES - 1, CUDA_ERROR_UNKNOWN);
-    tc_try(&t, GR_ALGO_RING);
+    join_late(&t, TD_QUERY, UINT64_MAX);
     CHECK_INT(td_left(TD_QUERY), 0);
     tr_leave(&t);
     tr_close(&w);

@@ -57,20 +57,21 @@ static int all_aborted(const struct tc_call *call)
     uint32_t c;
 
     for (c = 0; c < call->op.nchannels; c++) {
-        if (call->op.args.launch * 4 + GR_GPU_ABORTED != reports[c].word) {
+        if (!gr_gpu_report_is_of(reports[c].word, call->op.args.launch) ||
+            GR_GPU_ABORTED != gr_gpu_report_state(reports[c].word)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* The kernel has ended and none is launched any more. */
+/* The kernel ends, and none is launched any more. */
 static void check_quiet(const struct tc_call *call)
 {
     unsigned launches = td_calls(TD_LAUNCH, call->rank);
 
     CHECK_INT(call->op.launched, 0);
-    CHECK_INT(gr_gpu_stream_done(call->op.team->stream), 1);
+    CHECK_INT(gr_gpu_stream_wait(call->op.team->stream), 0);
     usleep(2000);
     CHECK_INT(td_calls(TD_LAUNCH, call->rank), launches);
 }
@@ -275,7 +276,7 @@ static unsigned waits(const struct tc_call *call, uint32_t channel)
         CHECK_INT(n, 0);
         return 0;
     }
-    CHECK(n > 0 && GR_GPU_LEFT == report.word % 4);
+    CHECK(n > 0 && GR_GPU_LEFT == gr_gpu_report_state(report.word));
     for (k = 0; k < n; k++) {
         set |= 1u << ranks[k];
     }

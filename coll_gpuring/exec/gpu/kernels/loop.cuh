@@ -106,7 +106,7 @@ __device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_it
     }
     __syncwarp();
     if (w->at.over) {
-        s->state = 0 == s->state ? (uint32_t) GR_GPU_DONE : s->state;
+        s->state = GR_GPU_DONE;
         kind = GR_ITEM_END;
     } else {
         if (s->changes != w->changes) {
@@ -218,7 +218,10 @@ __device__ static GP_INLINE void gr_post(struct gr_scheduler *s)
     }
 }
 
-/* Store the cursor for the next launch, and the report for the host. */
+/*
+ * Store the cursor for the next launch, and the report for the host. A channel that is done stores
+ * one word: the host waits for it, and each store to the host's memory costs time.
+ */
 __device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
 {
     struct gr_gpu_cursor *cursor = (struct gr_gpu_cursor *) s->args->cursor + blockIdx.x;
@@ -236,14 +239,10 @@ __device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
         gp_st(&cursor->done, at->done);
         gp_st(&report->slice, at->slice);
         gp_st(&report->index, at->index);
+        gp_st(&report->from, s->unready & ((1u << GR_FAN) - 1));
+        gp_st(&report->to, s->unready >> GR_FAN);
     }
-    if (GR_GPU_ABORTED != s->state) {
-        gp_st(&cursor->over, (uint32_t) (GR_GPU_DONE == s->state));
-    }
-    gp_st(&report->from, s->unready & ((1u << GR_FAN) - 1));
-    gp_st(&report->to, s->unready >> GR_FAN);
-    gp_st(&report->moved, s->moved);
-    gp_st_release(&report->word, s->args->launch * 4 + s->state);
+    gp_st_release(&report->word, gr_gpu_report_word(s->args->launch, s->state, s->moved));
 }
 
 /* The channel's cursor: the beginning, or where the last launch stopped. */
@@ -252,13 +251,13 @@ __device__ static GP_INLINE struct gr_gpu_cursor gr_cursor_load(const struct gr_
     const struct gr_gpu_cursor *cursor = (const struct gr_gpu_cursor *) args->cursor + blockIdx.x;
     struct gr_gpu_cursor at;
 
-    at.slice = at.index = at.run = at.over = 0;
+    at.slice = at.index = at.run = 0;
+    at.over = args->over >> blockIdx.x & 1;
     at.done = 0;
     if (!args->fresh) {
         at.slice = gp_ld(&cursor->slice);
         at.index = gp_ld(&cursor->index);
         at.run = gp_ld(&cursor->run);
-        at.over = gp_ld(&cursor->over);
         at.done = gp_ld(&cursor->done);
     }
     return at;
@@ -283,8 +282,8 @@ __device__ static GP_INLINE void gr_scheduler_init(struct gr_scheduler *s,
     s->zero_copy_known = s->zero_copy = 0;
     s->moved = 0;
     s->unready = 0;
-    s->state = gr_aborted(s) ? GR_GPU_ABORTED : 0;
-    if (0 != args->zero && args->fresh && 0 == s->state) {
+    s->state = 0; /* the host launches nothing after it has set the abort word */
+    if (0 != args->zero && args->fresh) {
         gr_allow_zero_copy(args, lane);
     }
     if (0 == lane) {
@@ -292,7 +291,6 @@ __device__ static GP_INLINE void gr_scheduler_init(struct gr_scheduler *s,
         block->sched = args->sched[blockIdx.x % 2];
         block->sched.channel = (int) blockIdx.x;
         gr_walk_begin(&block->walk, args, &block->sched, gr_cursor_load(args));
-        block->walk.at.over |= 0 != s->state;
     }
 }
 
