@@ -83,3 +83,13 @@ uint64_t gr_gpus_buffer_id(const struct gr_gpus *gpus, gr_gpu_ptr at)
     }
     return id;
 }
+
+int gr_gpus_buffer_exists(const struct gr_gpus *gpus, gr_gpu_ptr at, uint64_t id)
+{
+    CUpointer_attribute name = CU_POINTER_ATTRIBUTE_BUFFER_ID;
+    unsigned long long now = 0;
+    void *value = &now;
+
+    return 0 != id && CUDA_SUCCESS == gpus->cuda.cuPointerGetAttributes(1, &name, &value, at) &&
+           now == id;
+}

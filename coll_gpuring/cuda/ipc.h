@@ -31,4 +31,12 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
  */
 uint64_t gr_gpus_buffer_id(const struct gr_gpus *gpus, gr_gpu_ptr at);
 
+/*
+ * Whether the allocation with that buffer id still contains the address. Unlike
+ * gr_gpus_buffer_id(), it may be asked about memory that was freed: the driver's call does not fail
+ * then, so tools that report failed calls (compute-sanitizer) report nothing. Costs one driver
+ * call.
+ */
+int gr_gpus_buffer_exists(const struct gr_gpus *gpus, gr_gpu_ptr at, uint64_t id);
+
 #endif

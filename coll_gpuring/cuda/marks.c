@@ -8,11 +8,6 @@
 
 #include <stdlib.h>
 
-static int exists(const struct gr_gpus *gpus, const struct gr_gpu_marked *m)
-{
-    return m->id == gr_gpus_buffer_id(gpus, m->start);
-}
-
 /* Make room for one more entry: in the place of allocations that were freed, or at the end. */
 static int reserve_mark(struct gr_gpus *gpus)
 {
@@ -23,7 +18,7 @@ static int reserve_mark(struct gr_gpus *gpus)
         return 1;
     }
     for (k = 0; k < gpus->nmarked; k++) {
-        if (exists(gpus, &gpus->marked[k])) {
+        if (gr_gpus_buffer_exists(gpus, gpus->marked[k].start, gpus->marked[k].id)) {
             gpus->marked[n++] = gpus->marked[k];
         }
     }
@@ -65,7 +60,7 @@ void gr_marks_clear(struct gr_gpus *gpus)
     pthread_mutex_lock(&gpus->marks_lock);
     mode = gr_cuda_relax(&gpus->cuda);
     for (k = 0; k < gpus->nmarked; k++) {
-        if (exists(gpus, &gpus->marked[k])) {
+        if (gr_gpus_buffer_exists(gpus, gpus->marked[k].start, gpus->marked[k].id)) {
             (void) gpus->cuda.cuPointerSetAttribute(&no, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                                                     gpus->marked[k].start);
         }

@@ -86,6 +86,7 @@ NEVER(void, gr_gpu_ipc_close, NOTHING, struct gr_gpu *gpu, gr_gpu_ptr at)
 NEVER(int, gr_gpu_ipc_range, GR_ERR_NODRIVER, struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base,
       size_t *bytes)
 NEVER(uint64_t, gr_gpus_buffer_id, 0, const struct gr_gpus *gpus, gr_gpu_ptr at)
+NEVER(int, gr_gpus_buffer_exists, 0, const struct gr_gpus *gpus, gr_gpu_ptr at, uint64_t id)
 NEVER(int, gr_gpu_stream_open, GR_ERR_NODRIVER, struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 NEVER(void, gr_gpu_stream_close, NOTHING, struct gr_gpu_stream *stream)
 NEVER(int, gr_gpu_stream_follow, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)
