@@ -105,6 +105,7 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
         return GR_ERR_NOMEM;
     }
     a->use = use;
+    a->record.freed = mca_coll_gpuring_ipc_record(&op->queue->told);
     op->chosen_in_turn = true;
     op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
     op->setup_number[true] = gr_setup_number(op->queue);
@@ -164,6 +165,7 @@ static int apply_records(struct gr_op *op, const struct gr_call_record *records)
 {
     int p = op->comm->size, rank = op->comm->rank, r;
     bool devices = false;
+    uint64_t freed = 0;
 
     for (r = 0; r < p; r++) {
         if (!is_equal(&records[0], &records[r])) {
@@ -173,7 +175,9 @@ static int apply_records(struct gr_op *op, const struct gr_call_record *records)
             return -1;
         }
         devices = devices || records[r].device;
+        freed |= r == rank ? 0 : records[r].freed;
     }
+    mca_coll_gpuring_ipc_agreed(freed);
     apply_agreement(op, devices);
     return 0;
 }
@@ -199,7 +203,8 @@ static void combine(struct gr_op *op)
 static int apply_combined(struct gr_op *op)
 {
     const struct gr_combined_records *c = &op->agreement.combined;
-    struct gr_call_record free_bits = {.device = UINT8_MAX}, any = {.device = 0}, first = any;
+    struct gr_call_record free_bits = {.device = UINT8_MAX, .freed = UINT64_MAX};
+    struct gr_call_record any = {.device = 0}, first = any;
     uint64_t may[GR_CALL_RECORD_WORDS], differs = 0;
     size_t k;
 
@@ -212,6 +217,7 @@ static int apply_combined(struct gr_op *op)
     if (0 != differs && !is_equal(&first, &op->agreement.record)) {
         tell_difference(op, &first, 0);
     }
+    mca_coll_gpuring_ipc_agreed(any.freed);
     apply_agreement(op, any.device);
     return 0 != differs ? -1 : 0;
 }
@@ -406,7 +412,7 @@ static int exchange_post(struct exchange *x, struct gr_comm *comm, int tag)
     return rc;
 }
 
-int mca_coll_gpuring_agreement_exchange(struct gr_op *op, uint32_t number)
+int mca_coll_gpuring_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue)
 {
     struct gr_comm *comm = op->comm;
     int p = comm->size, rc, agreed;
@@ -420,8 +426,9 @@ int mca_coll_gpuring_agreement_exchange(struct gr_op *op, uint32_t number)
         free(x.messages);
         return GR_ERR_NOMEM;
     }
+    op->agreement.record.freed = mca_coll_gpuring_ipc_record(&queue->told);
     x.records[x.rank] = op->agreement.record;
-    rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(number));
+    rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(gr_setup_number(queue)));
     if (0 == rc) {
         rc = mca_coll_gpuring_wait(exchange_poll, &waiting);
     }

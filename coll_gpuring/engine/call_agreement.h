@@ -25,7 +25,7 @@ struct gr_op_queue;
 struct gr_op;
 struct gr_setup;
 
-/* What a rank tells all others about its call. All but device and output must be equal. */
+/* What a rank tells all others about its call. All but device, freed and output must be equal. */
 struct gr_call_record {
     uint64_t seq;                /* number of the call in the order of the communicator */
     uint64_t bytes;              /* as bandwidth is counted */
@@ -33,6 +33,7 @@ struct gr_call_record {
     int16_t kernel;              /* enum gr_kernel; -1: no kernel for the type and operation */
     uint8_t call;                /* enum gr_call_id */
     uint8_t device;              /* 1: some buffer of this rank is on a device */
+    uint64_t freed;              /* names of memory that others unmap (link/ipc_cache.h) */
     struct gr_ipc_handle output; /* of the receive buffer; sent only with zero copy */
 };
 #define GR_CALL_RECORD_SHORT offsetof(struct gr_call_record, output)
@@ -106,8 +107,8 @@ int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved);
 void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t size);
 
 /*
- * All records are there: sets op->agreed.devices, kernels and fetches. Returns 0; -1 when the calls
- * differ, which one rank reports.
+ * All records are there: sets op->agreed.devices, kernels and fetches, and unmaps memory that other
+ * ranks have freed. Returns 0; -1 when the calls differ, which one rank reports.
  */
 int mca_coll_gpuring_agreement_end(struct gr_op *op);
 
@@ -116,8 +117,9 @@ void mca_coll_gpuring_agreement_free(struct gr_call_agreement *agreement);
 
 /*
  * The whole agreement for the init of a persistent request, by point-to-point messages; waits for
- * all ranks. number: of the set-up whose tags it uses. 0, or GR_ERR_...
+ * all ranks. queue: that of the communicator's blocking calls; its next set-up number is that of the
+ * messages. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_agreement_exchange(struct gr_op *op, uint32_t number);
+int mca_coll_gpuring_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue);
 
 #endif

@@ -48,7 +48,7 @@
 /* What is made for a device when it is first needed; NULL: not yet. */
 struct kept {
     struct gr_gpu_pool *pool;
-    struct gr_ipc_cache *ipc_cache;
+    struct gr_ipc_cache *_Atomic ipc_cache; /* set once, under the lock */
 };
 
 static struct {
@@ -61,6 +61,11 @@ static struct {
     atomic_ullong objects;        /* loaded when the driver was last looked for in vain */
     atomic_int possible;          /* 1 + the answer that was given at MPI_Init; 0: not asked yet */
     atomic_int may_come;          /* the same, of gpu_may_come() */
+
+    /* Allocations that were exported and freed, by name (link/ipc_cache.h). Guarded by names_lock. */
+    gr_lock_t names_lock;
+    _Atomic uint64_t found;  /* how often some were found; read without the lock, too */
+    uint64_t found_last[64]; /* [bit of the name]: the value of `found` when it was last found */
 } state;
 
 /* ---- the driver ---- */
@@ -297,19 +302,60 @@ struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t byte
     return NULL == ipc_cache ? none : gr_ipc_cache_export(ipc_cache, buffer, bytes);
 }
 
-void mca_coll_gpuring_gpus_trim(void)
+/* The next device's cache from *k on, which is advanced; NULL: there are no more. */
+static struct gr_ipc_cache *next_cache(int *k)
 {
     struct gr_gpus *gpus = opened();
-    struct gr_ipc_cache *ipc_cache;
-    int k;
+    struct gr_ipc_cache *ipc_cache = NULL;
 
-    for (k = 0; NULL != gpus && NULL != state.kept && k < gr_gpus_count(gpus); k++) {
-        gr_lock(&state.lock);
-        ipc_cache = state.kept[k].ipc_cache;
-        gr_unlock(&state.lock);
-        if (NULL != ipc_cache) {
-            gr_ipc_cache_trim(ipc_cache);
+    while (NULL == ipc_cache && NULL != gpus && NULL != state.kept && *k < gr_gpus_count(gpus)) {
+        ipc_cache = atomic_load_explicit(&state.kept[(*k)++].ipc_cache, memory_order_acquire);
+    }
+    return ipc_cache;
+}
+
+void mca_coll_gpuring_gpus_trim(void)
+{
+    struct gr_ipc_cache *ipc_cache;
+    int k = 0;
+
+    while (NULL != (ipc_cache = next_cache(&k))) {
+        gr_ipc_cache_trim(ipc_cache);
+    }
+}
+
+uint64_t mca_coll_gpuring_ipc_record(uint64_t *told)
+{
+    struct gr_ipc_cache *ipc_cache;
+    uint64_t fresh = 0, names = 0;
+    int k = 0, bit;
+
+    while (NULL != (ipc_cache = next_cache(&k))) {
+        fresh |= gr_ipc_cache_begin_call(ipc_cache);
+    }
+    if (0 == fresh && *told == atomic_load_explicit(&state.found, memory_order_acquire)) {
+        return 0;
+    }
+    gr_lock(&state.names_lock);
+    state.found += 0 != fresh;
+    for (bit = 0; bit < 64; bit++) {
+        if (0 != (fresh >> bit & 1)) {
+            state.found_last[bit] = state.found;
         }
+        names |= (uint64_t) (state.found_last[bit] > *told) << bit;
+    }
+    *told = state.found;
+    gr_unlock(&state.names_lock);
+    return names;
+}
+
+void mca_coll_gpuring_ipc_agreed(uint64_t names)
+{
+    struct gr_ipc_cache *ipc_cache;
+    int k = 0;
+
+    while (NULL != (ipc_cache = next_cache(&k))) {
+        gr_ipc_cache_end_call(ipc_cache, names);
     }
 }
 

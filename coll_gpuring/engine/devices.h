@@ -71,6 +71,15 @@ struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu);
 /* The IPC handle of a buffer; all zero where it cannot be shared. */
 struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t bytes);
 
+/*
+ * Freed allocations, in each call with call records. record: the names (link/ipc_cache.h) of this
+ * process's exported allocations of all devices that were freed since the last call of the same
+ * queue. *told, the queue's, is 0 at first. agreed: the names that other ranks have said are closed
+ * here, and mappings that were not used for a while.
+ */
+uint64_t mca_coll_gpuring_ipc_record(uint64_t *told);
+void mca_coll_gpuring_ipc_agreed(uint64_t names);
+
 /* A communicator was freed: unmap what its ranks have freed. */
 void mca_coll_gpuring_gpus_trim(void);
 

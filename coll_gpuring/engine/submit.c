@@ -91,7 +91,7 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
     if (comm->gpu && gr_call_has_buffers(op->id)) {
         mca_coll_gpuring_agreement_record(op, &comm->params, device);
         if (op->persistent) {
-            rc = mca_coll_gpuring_agreement_exchange(op, gr_setup_number(queue));
+            rc = mca_coll_gpuring_agreement_exchange(op, queue);
         } else if (GR_AGREEMENT_ONLY == use || mca_coll_gpuring_needs_agreement(comm, op)) {
             return mca_coll_gpuring_agreement_prepare(op, use);
         } else if (0 == comm->params.value[GR_PARAM_HOST]) {

@@ -66,6 +66,7 @@ struct gr_ipc_cache *gr_ipc_cache_open(struct gr_gpu *gpu, struct gr_peer_id sel
         cache->process = process_number();
         cache->max_exports = max_exports;
         cache->max_mapped = max_mapped;
+        cache->keep = GR_IPC_RECENT;
     }
     return cache;
 }
@@ -89,12 +90,9 @@ struct gr_ipc_cache_usage gr_ipc_cache_usage(struct gr_ipc_cache *cache)
 {
     struct gr_ipc_cache_usage u = {0, 0, 0};
     const struct gr_ipc_mapping *m;
-    int k;
 
     pthread_mutex_lock(&cache->lock);
-    for (k = 0; k < cache->max_exports; k++) {
-        u.exports += 0 != cache->exports[k].used;
-    }
+    u.exports = cache->nexports;
     for (m = cache->mappings; NULL != m; m = m->next) {
         u.mapped++;
         u.in_use += m->users > 0;
@@ -113,27 +111,34 @@ static struct gr_ipc_export *find_export(struct gr_ipc_cache *cache, uintptr_t a
 {
     int k;
 
-    for (k = 0; k < cache->max_exports; k++) {
+    for (k = 0; k < cache->nexports; k++) {
         struct gr_ipc_export *e = &cache->exports[k];
 
-        if (0 != e->used && at - e->handle.of.base < e->handle.of.bytes && id == e->handle.of.id) {
+        if (at - e->handle.of.base < e->handle.of.bytes && id == e->handle.of.id) {
             return e;
         }
     }
     return NULL;
 }
 
-/* The entry to replace: an empty one, or the one that was not used for the longest time. */
-static struct gr_ipc_export *oldest_export(struct gr_ipc_cache *cache)
+/*
+ * A new entry, or, in a full cache, that of the allocation that was not used for the longest time:
+ * nobody looks any more whether it is freed, so others are told to close it.
+ */
+static struct gr_ipc_export *new_export(struct gr_ipc_cache *cache)
 {
     struct gr_ipc_export *oldest = &cache->exports[0];
     int k;
 
-    for (k = 1; k < cache->max_exports; k++) {
+    if (cache->nexports < cache->max_exports) {
+        return &cache->exports[cache->nexports++];
+    }
+    for (k = 1; k < cache->nexports; k++) {
         if (cache->exports[k].used < oldest->used) {
             oldest = &cache->exports[k];
         }
     }
+    cache->dropped |= gr_ipc_name(&oldest->handle.of);
     return oldest;
 }
 
@@ -190,11 +195,12 @@ struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *cache, const void 
         handle = e->handle;
     }
     if (0 == rc && NULL == e && cache->max_exports > 0) {
-        e = oldest_export(cache);
+        e = new_export(cache);
         e->handle = handle;
     }
     if (NULL != e) {
         e->used = ++cache->clock;
+        e->calls = cache->own_calls;
     }
     pthread_mutex_unlock(&cache->lock);
     handle.offset = at - handle.of.base;
@@ -202,4 +208,39 @@ struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *cache, const void 
         memset(&handle, 0, sizeof(handle));
     }
     return handle;
+}
+
+/* ---- freed allocations ---- */
+
+uint64_t gr_ipc_name(const struct gr_gpu_allocation *of)
+{
+    /* Fibonacci hashing: ids are consecutive, and similar in the processes of a job */
+    return UINT64_C(1) << ((of->process ^ of->id) * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+}
+
+uint64_t gr_ipc_cache_begin_call(struct gr_ipc_cache *cache)
+{
+    const struct gr_gpus *gpus = gr_gpu_owner(cache->gpu);
+    uint64_t names;
+    int k, turn;
+
+    if (0 == atomic_load_explicit(&cache->nexports, memory_order_relaxed)) {
+        return 0;
+    }
+    pthread_mutex_lock(&cache->lock);
+    names = cache->dropped;
+    cache->dropped = 0;
+    turn = (int) (cache->own_calls++ % (uint64_t) cache->nexports);
+    for (k = cache->nexports - 1; k >= 0; k--) {
+        struct gr_ipc_export *e = &cache->exports[k];
+        const struct gr_gpu_allocation *of = &e->handle.of;
+
+        if ((k == turn || cache->own_calls - e->calls <= GR_IPC_RECENT) &&
+            !gr_gpus_buffer_exists(gpus, of->base, of->id)) {
+            names |= gr_ipc_name(of);
+            *e = cache->exports[--cache->nexports];
+        }
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return names;
 }

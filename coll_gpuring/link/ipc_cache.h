@@ -11,9 +11,19 @@
  *
  * The driver does not report when an allocation is freed. So a handle has the driver's buffer id,
  * which no later allocation of the process gets: cache entries are never used for another
- * allocation at the same addresses. The mapping of a freed allocation is closed when its addresses
- * are mapped again, when the cache is full, or by gr_ipc_cache_trim() and gr_ipc_cache_close().
- * Until then the driver does not free its memory.
+ * allocation at the same addresses.
+ *
+ * While an allocation is mapped the driver does not free its memory, and refuses to map what the
+ * owner allocates at its addresses later, also to the application. So mappings are closed soon:
+ *
+ *      freed       the owner asks the driver at each of its calls whether its exported allocations
+ *                  exist (gr_ipc_cache_begin_call()), and names those that do not to the ranks of
+ *                  the call, which close them (gr_ipc_cache_end_call())
+ *      unused      after 16 to 24 calls that did not use it, a process closes a mapping by itself:
+ *                  its owner may make no call with it any more. Where such an allocation is mapped
+ *                  again, unused mappings are kept for twice the calls between its two uses
+ *      else        when the allocation's addresses are mapped again, when the cache is full, or by
+ *                  gr_ipc_cache_trim() and gr_ipc_cache_close()
  *
  * Memory can be shared if it is from cuMemAlloc (cudaMalloc) in the primary context of the cache's
  * device. Other memory (host, pinned and managed memory, reserved ranges, pools, other contexts and
@@ -65,6 +75,22 @@ void gr_ipc_cache_close(struct gr_ipc_cache *cache);
  */
 struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *cache, const void *buffer,
                                          size_t bytes);
+
+/*
+ * The name of an allocation: one of 64 bits, by which its owner tells others that it was freed. Two
+ * allocations may have the same name: then a mapping is closed that is opened again when it is
+ * needed.
+ */
+uint64_t gr_ipc_name(const struct gr_gpu_allocation *of);
+
+/*
+ * This process begins a call in which it can name allocations to others. Returns the names of those
+ * that it has exported and freed, found by this call; 0: none. Costs one driver call for each
+ * allocation that was exported in the last GR_IPC_RECENT calls, and one for another of them in
+ * turn.
+ */
+uint64_t gr_ipc_cache_begin_call(struct gr_ipc_cache *cache);
+enum { GR_IPC_RECENT = 16 };
 
 /* Whether the buffer can be shared. */
 static inline int gr_ipc_handle_valid(const struct gr_ipc_handle *handle)

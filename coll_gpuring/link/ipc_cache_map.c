@@ -13,6 +13,9 @@
  * The driver maps blocks of 2 MiB, and a block that was freed may have had small allocations that
  * do not overlap the new one. So if the driver refuses, all unused mappings of that process are
  * closed, and it is tried once more.
+ *
+ * An owner also names what it has freed (gr_ipc_cache_end_call()): it may allocate there what
+ * gpuring never maps, and the application does.
  */
 #include "link/ipc_cache_map.h"
 
@@ -24,6 +27,9 @@
 
 #include <stdlib.h>
 #include <unistd.h>
+
+/* Unused mappings are looked for in one of so many calls, which are short. */
+enum { LOOK_EVERY = 8 };
 
 static int same_process(const struct gr_gpu_allocation *a, const struct gr_gpu_allocation *b)
 {
@@ -134,6 +140,32 @@ static void remember_refused(struct gr_ipc_cache *cache, const struct gr_gpu_all
     cache->refused[cache->nrefused++ % GR_IPC_REFUSED] = *of;
 }
 
+/* ---- allocations whose mappings were closed unused; the lock is held ---- */
+
+static void remember_unused(struct gr_ipc_cache *cache, const struct gr_ipc_mapping *m)
+{
+    cache->unused[cache->nunused++ % GR_IPC_UNUSED] = (struct gr_ipc_unused) {m->of, m->used};
+}
+
+/*
+ * Opening takes some 0.5 ms. So where an allocation comes back, unused mappings are kept for longer
+ * from now on: a loop over many buffers, or with many small calls, opens each of them twice.
+ */
+static void keep_longer(struct gr_ipc_cache *cache, const struct gr_gpu_allocation *of)
+{
+    int k;
+
+    for (k = 0; k < GR_IPC_UNUSED; k++) {
+        struct gr_ipc_unused *u = &cache->unused[k];
+        uint64_t wanted = 2 * (cache->peer_calls - u->used);
+
+        if (same_allocation(&u->of, of)) {
+            cache->keep = wanted > cache->keep ? wanted : cache->keep;
+            u->of.pid = 0;
+        }
+    }
+}
+
 /* ---- mapping ---- */
 
 /* Open an allocation that is not in the list. The lock is held. */
@@ -164,6 +196,7 @@ static int open_mapping(struct gr_ipc_cache *cache, const struct gr_ipc_handle *
         return GR_ERR_PEER;
     }
     m->of = handle->of;
+    keep_longer(cache, &m->of);
     GR_PUSH(m, cache->mappings);
     cache->mapped++;
     *out = m;
@@ -202,6 +235,7 @@ int gr_ipc_cache_map(struct gr_ipc_cache *cache, const struct gr_ipc_handle *han
     }
     if (0 == rc) {
         m->users++;
+        m->used = cache->peer_calls;
         mapped->at = m->at + handle->offset;
         mapped->mapping = m;
     }
@@ -211,12 +245,48 @@ int gr_ipc_cache_map(struct gr_ipc_cache *cache, const struct gr_ipc_handle *han
 
 void gr_ipc_cache_unmap(struct gr_ipc_cache *cache, struct gr_ipc_mapped *mapped)
 {
-    if (NULL != mapped->mapping) {
+    struct gr_ipc_mapping *m = mapped->mapping;
+
+    if (NULL != m) {
         pthread_mutex_lock(&cache->lock);
-        mapped->mapping->users--;
+        m->users--;
+        m->used = cache->peer_calls;
+        if (m->freed) {
+            (void) close_unused(cache, &m->of, same_allocation);
+        }
         pthread_mutex_unlock(&cache->lock);
     }
     *mapped = (struct gr_ipc_mapped) {0, NULL};
+}
+
+void gr_ipc_cache_end_call(struct gr_ipc_cache *cache, uint64_t names)
+{
+    struct gr_ipc_mapping **at = &cache->mappings, *m;
+    uint64_t calls;
+
+    if (0 == atomic_load_explicit(&cache->mapped, memory_order_relaxed)) {
+        return;
+    }
+    calls = 1 + atomic_fetch_add_explicit(&cache->peer_calls, 1, memory_order_relaxed);
+    if (0 == names && 0 != calls % LOOK_EVERY) {
+        return;
+    }
+    pthread_mutex_lock(&cache->lock);
+    while (NULL != (m = *at)) {
+        int freed = 0 != (names & gr_ipc_name(&m->of));
+        int unused = calls >= m->used + cache->keep; /* another thread may have used it since */
+
+        if (0 == m->users && (freed || unused)) {
+            if (!freed) {
+                remember_unused(cache, m);
+            }
+            close_one(cache, at);
+        } else {
+            m->freed = m->freed || freed;
+            at = &m->next;
+        }
+    }
+    pthread_mutex_unlock(&cache->lock);
 }
 
 void gr_ipc_cache_trim(struct gr_ipc_cache *cache)

@@ -30,6 +30,13 @@ int gr_ipc_cache_map(struct gr_ipc_cache *cache, const struct gr_ipc_handle *han
  */
 void gr_ipc_cache_unmap(struct gr_ipc_cache *cache, struct gr_ipc_mapped *mapped);
 
+/*
+ * In a call of this process, others have said the names of allocations that they have freed; 0:
+ * none. Closes their mappings, those in use when they are unmapped, and the mappings that no call
+ * has used for a while. Without a mapping it costs nothing.
+ */
+void gr_ipc_cache_end_call(struct gr_ipc_cache *cache, uint64_t names);
+
 /* Close all mappings that are not in use, so that memory that their owners have freed is free. */
 void gr_ipc_cache_trim(struct gr_ipc_cache *cache);
 

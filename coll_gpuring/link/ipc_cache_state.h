@@ -6,10 +6,12 @@
 #include "link/ipc_cache.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* The handle of an allocation of this process. */
 struct gr_ipc_export {
-    uint64_t used; /* the cache's clock when it was last used; 0: the entry is empty */
+    uint64_t used;               /* the cache's clock when it was last used */
+    uint64_t calls;              /* the cache's own_calls then */
     struct gr_ipc_handle handle; /* offset 0 */
 };
 
@@ -18,11 +20,22 @@ struct gr_ipc_mapping {
     struct gr_ipc_mapping *next; /* the one that was used before it */
     struct gr_gpu_allocation of;
     gr_gpu_ptr at; /* address of of.base for this process's device */
+    uint64_t used; /* the cache's peer_calls when it was last used */
     int users;     /* gr_ipc_cache_map() without gr_ipc_cache_unmap() */
+    int freed;     /* 1: its owner has named it in gr_ipc_cache_end_call() while it was in use */
+};
+
+/* An allocation whose mapping was closed because no call had used it for a while. */
+struct gr_ipc_unused {
+    struct gr_gpu_allocation of; /* pid 0: the entry is empty */
+    uint64_t used;               /* the mapping's `used` */
 };
 
 /* Number of allocations that are remembered because the driver has refused to map them. */
 enum { GR_IPC_REFUSED = 16 };
+
+/* Number of allocations that are remembered because their mappings were closed unused. */
+enum { GR_IPC_UNUSED = 64 };
 
 struct gr_ipc_cache {
     struct gr_gpu *gpu;              /* borrowed */
@@ -32,11 +45,18 @@ struct gr_ipc_cache {
     int max_mapped;                  /* bound of `mapped` */
     pthread_mutex_t lock;            /* of everything below; held while the driver works */
     uint64_t clock;                  /* counts uses of exports[] */
+    uint64_t own_calls;              /* gr_ipc_cache_begin_call() so far */
+    uint64_t dropped;                /* names of exports that were replaced since its last call */
     struct gr_ipc_mapping *mappings; /* the last used one first; owned */
-    int mapped;                      /* their number */
+    atomic_int mapped;               /* their number; read without the lock, too */
+    atomic_ullong peer_calls;        /* gr_ipc_cache_end_call() so far, but those with no mapping */
+    uint64_t keep;                   /* calls for which an unused mapping is kept */
     struct gr_gpu_allocation refused[GR_IPC_REFUSED]; /* ring of refused allocations */
     unsigned nrefused;                                /* how many were ever put into it */
-    struct gr_ipc_export exports[];
+    struct gr_ipc_unused unused[GR_IPC_UNUSED];       /* ring of closed mappings */
+    unsigned nunused;                                 /* how many were ever put into it */
+    atomic_int nexports;                              /* read without the lock, too */
+    struct gr_ipc_export exports[];                   /* the first nexports are in use */
 };
 
 #endif

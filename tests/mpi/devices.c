@@ -7,6 +7,7 @@
  *     steady     calls after the first ones allocate nothing
  *     granted    memory of another device's pool, or mapped from it: used where it lies while this
  *                rank's device has access
+ *     sharing    the application maps memory of other ranks by CUDA IPC itself
  *     busy       links are made while a kernel waits
  *     single     buffers on devices at some ranks only
  *     differ     ranks that make different calls get an error, and are told
@@ -196,6 +197,82 @@ static void granted(void)
     }
     b->out = own;
     drop(b);
+}
+
+/* As CUipcMemHandle. */
+struct memory_handle {
+    char bytes[64];
+};
+
+/*
+ * Whether this rank can map another rank's memory, which holds `value`: twice, as CUDA permits, and
+ * at the same address.
+ */
+static bool maps(const struct memory_handle *handle, int value)
+{
+    enum { LAZY_PEER_ACCESS = 1 };
+    int (*open)(void **, struct memory_handle, unsigned) =
+        (int (*)(void **, struct memory_handle, unsigned)) devmem_driver("cuIpcOpenMemHandle_v2");
+    int (*shut)(void *) = (int (*)(void *)) devmem_driver("cuIpcCloseMemHandle");
+    void *at = NULL, *again = NULL;
+    int there = -1, rc = open(&at, *handle, LAZY_PEER_ACCESS), second;
+
+    if (0 != rc) {
+        tap_note("cuIpcOpenMemHandle: %d", rc);
+        return false;
+    }
+    devmem_get(&there, at, sizeof there);
+    second = open(&again, *handle, LAZY_PEER_ACCESS);
+    return 0 == second && again == at && value == there && 0 == shut(again) && 0 == shut(at);
+}
+
+/*
+ * Rank 1 allocates, all call Allreduce on such memory, and rank 0 maps rank 1's, which gpuring may
+ * have mapped, too; then rank 1 frees it, and its next allocations get the same addresses. Between
+ * the last use and the end of the memory are as many calls as the round says.
+ */
+static void sharing(void)
+{
+    enum { N = 3, INTS = 1 << 19 };
+    static const int calls_between[] = {0, 1, 20, 40, 0};
+    int (*get)(struct memory_handle *, void *) =
+        (int (*)(struct memory_handle *, void *)) devmem_driver("cuIpcGetMemHandle");
+    struct memory_handle handles[N];
+    int *at[N], *host = calloc(INTS, sizeof *host), one = 1, sum;
+
+    for (size_t round = 0; round < sizeof calls_between / sizeof calls_between[0]; round++) {
+        bool fresh = true, live = true;
+
+        for (int k = 0; k < N; k++) {
+            at[k] = devmem_alloc(DEVMEM_DEVICE, INTS * sizeof *host);
+            host[0] = 10 * k + 1;
+            devmem_put(at[k], host, INTS * sizeof *host);
+            if (0 != get(&handles[k], at[k])) {
+                MPI_Abort(MPI_COMM_WORLD, 1);
+            }
+        }
+        MPI_Bcast(handles, sizeof handles, MPI_BYTE, 1, MPI_COMM_WORLD);
+        for (int k = 0; 0 == test_rank && k < N; k++) {
+            fresh = maps(&handles[k], 10 * k + 1) && fresh;
+        }
+        tap_sync();
+        for (int k = 0; k < N; k++) {
+            MPI_Allreduce(MPI_IN_PLACE, at[k], INTS, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        }
+        for (int k = 0; 0 == test_rank && k < N; k++) {
+            live = maps(&handles[k], test_size * (10 * k + 1)) && live;
+        }
+        for (int k = 0; k < calls_between[round]; k++) {
+            MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        }
+        tap_check(fresh, "round %zu: the application maps new memory", round);
+        tap_check(live, "round %zu: ... and memory that calls have used", round);
+        tap_sync();
+        for (int k = 0; k < N; k++) {
+            devmem_free(DEVMEM_DEVICE, at[k]);
+        }
+    }
+    free(host);
 }
 
 /*
@@ -512,7 +589,7 @@ int main(int argc, char **argv)
     } tests[] = {
         {"progress", progress}, {"context", context}, {"steady", steady},   {"busy", busy},
         {"single", single},     {"differ", differ},   {"crossed", crossed}, {"late", late},
-        {"threads", threads},   {"granted", granted},
+        {"threads", threads},   {"granted", granted}, {"sharing", sharing},
     };
     bool threaded = argc > 1 && 0 == strcmp(argv[1], "threads");
 

@@ -20,6 +20,10 @@ FAKECUDA_SYNC_ALLOC=1 on_devices "allocation waits for kernels that wait for oth
 FAKECUDA_LOG=$work/granted on_devices "memory of another device's pools and mappings, with access and without" \
     good_on_devices 3 $small -- devices granted
 
+# zero copy maps what it uses; with addresses that are used again, or the driver under test shows nothing
+FAKECUDA_REUSE=1 on_devices "the application maps other ranks' memory by CUDA IPC itself" good_on_devices 2 $small \
+    --mca coll_gpuring_cuda 1 -- devices sharing
+
 # ---- what is not there ----
 
 FAKECUDA_IPC=none on_devices "no CUDA IPC: links in pinned host memory" good_on_devices 3 $small -- devices crossed

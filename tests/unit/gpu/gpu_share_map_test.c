@@ -232,6 +232,75 @@ static void what_is_overlapped_is_in_use(void)
     close_sharer(&s);
 }
 
+/* What its owner says it has freed is closed, in use when it is unmapped; nothing else is. */
+static void what_its_owner_names_is_closed(void)
+{
+    struct sharer s = open_noted(8);
+    struct gr_ipc_handle t[3] = {apart(0), apart(1), apart(2)};
+    uint64_t names[3];
+    struct gr_ipc_mapped m;
+    int k;
+
+    for (k = 0; k < 3; k++) {
+        names[k] = gr_ipc_name(&t[k].of);
+        use_once(s.share, &t[k], k);
+    }
+    CHECK(0 == (names[0] & names[1]) && 0 == ((names[0] | names[1]) & names[2]));
+    gr_ipc_cache_end_call(s.share, names[1]);
+    CHECK_OPEN("02");
+    use_once(s.share, &t[1], 1);
+    m = take(s.share, &t[2], 2);
+    gr_ipc_cache_end_call(s.share, names[0] | names[2]);
+    CHECK_OPEN("12");
+    gr_ipc_cache_end_call(s.share, 0);
+    CHECK_OPEN("12");
+    drop(s.share, &m, 2);
+    CHECK_OPEN("1");
+    noted_calls(4, 3);
+    close_sharer(&s);
+}
+
+/* n calls in which no memory was freed, and mapping number 1 is used. */
+static void calls_pass(struct sharer *s, int n)
+{
+    struct gr_ipc_handle t = apart(1);
+    int k;
+
+    for (k = 0; k < n; k++) {
+        gr_ipc_cache_end_call(s->share, 0);
+        use_once(s->share, &t, 1);
+    }
+}
+
+/*
+ * What no call uses is closed; where it comes back, it is kept for twice as long as it was not
+ * used.
+ */
+static void what_no_call_uses_is_closed(void)
+{
+    struct sharer s = open_noted(8);
+    struct gr_ipc_handle t[3] = {apart(0), apart(1), apart(2)};
+    struct gr_ipc_mapped m;
+
+    use_once(s.share, &t[1], 1);
+    use_once(s.share, &t[0], 0);
+    m = take(s.share, &t[2], 2);
+    calls_pass(&s, 15);
+    CHECK_OPEN("012");
+    calls_pass(&s, 1);
+    CHECK_OPEN("12"); /* what is in use stays */
+    calls_pass(&s, 40);
+    drop(s.share, &m, 2);
+    use_once(s.share, &t[0], 0); /* 56 calls after its first use */
+    noted_calls(4, 1);
+    calls_pass(&s, 2 * 56 - 1);
+    CHECK_OPEN("012");
+    noted_calls(0, 0);
+    calls_pass(&s, 8);
+    CHECK_OPEN("1");
+    close_sharer(&s);
+}
+
 /* ---- what the driver refuses ---- */
 
 static void what_was_refused_is_not_tried_again(void)
@@ -369,6 +438,8 @@ int main(int argc, char **argv)
         ROW(trimming, NULL),
         ROW(what_is_overlapped_is_closed, NULL),
         ROW(what_is_overlapped_is_in_use, NULL),
+        ROW(what_its_owner_names_is_closed, NULL),
+        ROW(what_no_call_uses_is_closed, NULL),
         ROW(what_was_refused_is_not_tried_again, NULL),
         ROW(unused_mappings_of_the_process_give_way, NULL),
         ROW(threads, NULL),

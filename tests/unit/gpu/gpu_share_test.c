@@ -14,19 +14,25 @@
 /* ---- calls of the driver ---- */
 
 static struct gr_cuda real;
-static int questions, ids, others, handles;
+static int questions, ids, others, handles, errors;
 
 static CUresult CUDAAPI ask_all(unsigned int n, CUpointer_attribute *names, void **values,
                                 CUdeviceptr at)
 {
+    CUresult result = real.cuPointerGetAttributes(n, names, values, at);
+
     questions++;
-    return real.cuPointerGetAttributes(n, names, values, at);
+    errors += CUDA_SUCCESS != result;
+    return result;
 }
 
 static CUresult CUDAAPI ask_one(void *value, CUpointer_attribute name, CUdeviceptr at)
 {
+    CUresult result = real.cuPointerGetAttribute(value, name, at);
+
     (*(CU_POINTER_ATTRIBUTE_BUFFER_ID == name ? &ids : &questions))++;
-    return real.cuPointerGetAttribute(value, name, at);
+    errors += CUDA_SUCCESS != result;
+    return result;
 }
 
 static CUresult CUDAAPI get_current(CUcontext *context)
@@ -254,6 +260,89 @@ static void exports_are_bounded(void)
     close_sharer(&s);
 }
 
+/* ---- what was freed ---- */
+
+/*
+ * Memory that was exported and freed is named once, in the next call, also where its addresses are
+ * another allocation's by then.
+ */
+static void what_was_freed_is_named(void)
+{
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    unsigned char *at[3];
+    uint64_t names[3];
+    int k;
+
+    count_calls(s.gpus);
+    CHECK_INT(gr_ipc_cache_begin_call(s.share), 0);
+    for (k = 0; k < 3; k++) {
+        struct gr_ipc_handle t;
+
+        at[k] = device_memory(BYTES);
+        t = handle_of(s.share, at[k], BYTES);
+        names[k] = gr_ipc_name(&t.of);
+    }
+    CHECK_INT(gr_ipc_cache_begin_call(s.share), 0);
+    free_memory(at[1]);
+    CHECK_INT(gr_ipc_cache_begin_call(s.share), names[1]);
+    CHECK_INT(gr_ipc_cache_begin_call(s.share), 0);
+    CHECK_USAGE(s.share, 2, 0, 0);
+    free_memory(at[0]);
+    free_memory(at[2]);
+    CHECK(at[2] == device_memory(BYTES)); /* or the driver under test shows nothing */
+    CHECK_INT(gr_ipc_cache_begin_call(s.share), names[0] | names[2]);
+    CHECK_USAGE(s.share, 0, 0, 0);
+    CHECK_INT(errors, 0); /* of the driver's, which tools report */
+    close_sharer(&s);
+}
+
+/* A full cache names what makes room: nobody looks any more whether that is freed. */
+static void what_makes_room_is_named(void)
+{
+    struct sharer s = open_sharer(0, 0, 2, 8);
+    uint64_t first = 0;
+    int k;
+
+    for (k = 0; k < 3; k++) {
+        struct gr_ipc_handle t = handle_of(s.share, device_memory(BYTES), BYTES);
+
+        first = 0 == k ? gr_ipc_name(&t.of) : first;
+    }
+    CHECK_INT(gr_ipc_cache_begin_call(s.share), first);
+    CHECK_INT(gr_ipc_cache_begin_call(s.share), 0);
+    close_sharer(&s);
+}
+
+/* Each is looked at in the sixteen calls after it was exported, and then in turn. */
+static void what_a_call_costs(void)
+{
+    enum { N = 3 };
+    struct sharer s = open_sharer(0, 0, 8, 8);
+    void *at[N];
+    int k;
+
+    for (k = 0; k < N; k++) {
+        at[k] = device_memory(BYTES);
+        (void) handle_of(s.share, at[k], BYTES);
+    }
+    count_calls(s.gpus);
+    for (k = 0; k < GR_IPC_RECENT; k++) {
+        CHECK_INT(gr_ipc_cache_begin_call(s.share), 0);
+    }
+    CHECK_INT(questions, N * GR_IPC_RECENT);
+    questions = 0;
+    for (k = 0; k < 10 * N; k++) {
+        CHECK_INT(gr_ipc_cache_begin_call(s.share), 0);
+    }
+    CHECK_INT(questions, 10 * N);
+    CHECK_INT(ids + others + handles, 0);
+    free_memory(at[1]);
+    for (k = 0; k < N && 0 == gr_ipc_cache_begin_call(s.share); k++) {
+    }
+    CHECK(k < N);
+    close_sharer(&s);
+}
+
 /* A cache that keeps nothing is slow, and right. */
 static void nothing_is_kept(void)
 {
@@ -356,6 +445,9 @@ int main(int argc, char **argv)
         ROW(an_address_is_used_again, "FAKECUDA_REUSE=1"),
         ROW(what_an_export_costs, NULL),
         ROW(exports_are_bounded, NULL),
+        ROW(what_was_freed_is_named, "FAKECUDA_REUSE=1"),
+        ROW(what_makes_room_is_named, NULL),
+        ROW(what_a_call_costs, NULL),
         ROW(nothing_is_kept, NULL),
         ROW(within_the_process, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all FAKECUDA_REUSE=1"),
         ROW(devices_that_are_apart, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
