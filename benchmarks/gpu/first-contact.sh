@@ -42,8 +42,10 @@ dir=$out/$name
 rm -rf "$dir" "$dir.tar.gz"
 mkdir "$dir" || exit 99
 
-# a hardware queue for each rank's stream, or kernels that wait for each other may stand in one
-export CUDA_DEVICE_MAX_CONNECTIONS=32 CUDA_MODULE_LOADING=EAGER
+export CUDA_MODULE_LOADING=EAGER
+# For a process with the streams of several ranks: a hardware queue for each, or kernels that wait for each other may stand
+# in one. Not for a process per rank: under MPS four such contexts are CUDA_ERROR_OUT_OF_MEMORY.
+queues=CUDA_DEVICE_MAX_CONNECTIONS=32
 work=$(mktemp -d) || exit 99
 total=${TOTAL_LIMIT:-470}
 SECONDS=0
@@ -77,14 +79,16 @@ within() {
 }
 
 carried() { # COMMAND...: COMMAND is a path in the kit
-    within env "${search[@]}" "${loader[@]}" "$kit/$1" "${@:2}"
+    within env "${search[@]}" $queues "${loader[@]}" "$kit/$1" "${@:2}"
 }
 
 # gpu ARGS...: gpuring_gpu; prefix[] goes before it
 prefix=()
 gpu() {
+    local own=$queues
+    [[ " $* " != *" --processes "* ]] || own=
     echo "\$ gpuring_gpu $*"
-    within env "${search[@]}" "${prefix[@]}" "${loader[@]}" "$kit/bin/gpuring_gpu" "$@"
+    within env "${search[@]}" $own "${prefix[@]}" "${loader[@]}" "$kit/bin/gpuring_gpu" "$@"
 }
 
 # mpi NP ARGS...: gpuring_bench under the kit's mpirun; prefix[] goes before it

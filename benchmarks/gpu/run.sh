@@ -34,8 +34,7 @@ limit=${SECONDS_EACH:-300}
 program=$dir/gpuring_gpu failed=0
 [ -x "$program" ] || { echo "no gpuring_gpu in $dir: make gpuring_gpu there" >&2; exit 99; }
 mkdir -p "$out" || exit 99
-# a hardware queue for each rank's stream, or kernels that wait for each other may stand in one
-export CUDA_DEVICE_MAX_CONNECTIONS=32 CUDA_MODULE_LOADING=EAGER
+export CUDA_MODULE_LOADING=EAGER
 
 section() { printf '\n== %s\n' "$*"; }
 
@@ -61,11 +60,14 @@ ranks_and_blocks="2:32 4:32 8:16"
 
 # run NAME ARGS...: prints the table; with NAME other than - there is also NAME.json
 run() {
-    local name=$1 rc json=
+    local name=$1 rc json= queues=
     shift
+    # A hardware queue for each rank's stream, or kernels that wait for each other may stand in one. Not for a process per
+    # rank: under MPS four such contexts are CUDA_ERROR_OUT_OF_MEMORY.
+    [[ " $* " = *" --processes "* ]] || queues="env CUDA_DEVICE_MAX_CONNECTIONS=32"
     echo "\$ gpuring_gpu $*"
     [ "$name" = - ] || { rm -f "$out/$name.json"; json="--json $out/$name.json"; }
-    timeout -k 5 "$limit" $prefix "$program" "$@" $json
+    timeout -k 5 "$limit" $queues $prefix "$program" "$@" $json
     rc=$?
     [ $rc = 0 ] || { echo "FAILED: exit status $rc"; failed=$((failed + 1)); }
     return $rc

@@ -5,6 +5,8 @@
 #include "cuda/error.h"
 #include "cuda/state.h"
 
+#include <stdlib.h>
+
 CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -57,6 +59,24 @@ static unsigned long long current_id(const struct gr_cuda *cuda)
     return id;
 }
 
+/*
+ * Create the primary context. Each hardware queue takes memory in a context: under MPS, those of 4
+ * processes with CUDA_DEVICE_MAX_CONNECTIONS=32 do not fit, and those of 8 without it do.
+ */
+static int retain_primary(const struct gr_cuda *cuda, CUdevice device, CUcontext *context)
+{
+    int rc = GR_CUDA(cuda, cuDevicePrimaryCtxRetain, context, device);
+    const char *queues = GR_ERR_GPU_SPACE == rc ? getenv("CUDA_DEVICE_MAX_CONNECTIONS") : NULL;
+
+    if (NULL != queues) {
+        gr_gpu_error_set("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY "
+                         "(CUDA_DEVICE_MAX_CONNECTIONS is %.20s, which takes memory in each "
+                         "context: unset it)",
+                         queues);
+    }
+    return rc;
+}
+
 int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context)
 {
     const struct gr_cuda *cuda = &gpus->cuda;
@@ -70,7 +90,7 @@ int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context)
         return 0;
     }
     mode = gr_cuda_relax(cuda);
-    rc = GR_CUDA(cuda, cuDevicePrimaryCtxRetain, context, slot->device);
+    rc = retain_primary(cuda, slot->device, context);
     if (0 == rc) {
         rc = gr_cuda_enter(cuda, *context, &saved);
         if (rc < 0) {

@@ -215,6 +215,30 @@ static void making_ready_fails(void)
     }
 }
 
+/* No memory for a context: the message names the variable that makes contexts larger, if it is set. */
+static void no_context_for_its_queues(void)
+{
+    static const char *const queues[] = {NULL, "32"};
+    int k, error;
+
+    for (k = 0; k < 2; k++) {
+        struct gr_gpus *gpus = open_gpus();
+
+        real = gpus->cuda;
+        COUNT(gpus, cuDevicePrimaryCtxRetain);
+        calls = 0;
+        fail_at = 1;
+        if (NULL != queues[k]) {
+            setenv("CUDA_DEVICE_MAX_CONNECTIONS", queues[k], 1);
+        }
+        CHECK(NULL == gr_gpu_get(gpus, 0, &error));
+        CHECK_INT(error, GR_ERR_GPU_SPACE);
+        CHECK(NULL != strstr(gr_gpu_error(), "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY"));
+        CHECK((NULL != queues[k]) == (NULL != strstr(gr_gpu_error(), "MAX_CONNECTIONS is 32")));
+        gr_gpus_close(gpus);
+    }
+}
+
 /* A driver older than the toolkit of the kernels: copies work, and the error says both versions. */
 static void an_older_driver_copies(void)
 {
@@ -419,6 +443,7 @@ int main(int argc, char **argv)
         ROW(contexts_stay, "FAKECUDA_DEVICES=2"),
         ROW(kernels_are_loaded_when_asked_for, "FAKECUDA_DEVICES=2"),
         ROW(making_ready_fails, NULL),
+        ROW(no_context_for_its_queues, NULL),
         ROW(an_older_driver_copies, "FAKECUDA_VERSION=12080"),
         ROW(a_block_fits_each_multiprocessor, "FAKECUDA_SMS=7"),
         ROW(one_device_for_all_threads, NULL),

@@ -145,7 +145,7 @@ make_tools() {
         >"$work/tools/compute-sanitizer"
     cp "$work/tools/compute-sanitizer" "$work/tools/nsys"
     # shellcheck disable=SC2016
-    printf '#!/bin/bash\n[ "$1" = -d ] || cat >>"$CUDA_MPS_LOG_DIRECTORY/control.log"\n' >"$work/tools/nvidia-cuda-mps-control"
+    printf '#!/bin/bash\n([ "$1" = -d ] && echo "queues: $CUDA_DEVICE_MAX_CONNECTIONS" || cat) >>"$CUDA_MPS_LOG_DIRECTORY/control.log"\n' >"$work/tools/nvidia-cuda-mps-control"
     chmod +x "$work"/tools/*
 }
 with_tools() {
@@ -154,6 +154,7 @@ with_tools() {
         was passed mpi_shared mpi_kinds with_mps nccl_beside memcheck && said '^    allreduce  *nccl ' &&
         [ "$(grep -c '^    tool: .*/compute-sanitizer$' "$report")" -eq 3 ] &&
         grep -qx quit "$work/result/first-contact-3/control.log" &&
+        grep -qx 'queues: ' "$work/result/first-contact-3/control.log" &&
         contact 0 2 PATH="$work/tools:/usr/bin:/bin" && was passed profile && said '^    tool: .*/nsys'
 }
 refused() { ! "$kit/first-contact.sh" "$@" >"$work/out" 2>"$work/err" && grep -q 'first-contact.sh 1|2|3 OUT' "$work/err"; }

@@ -10,7 +10,8 @@ srcdir=$(cd "${srcdir:-$(dirname "$0")/../../..}" && pwd) || exit 99
 builddir=$(cd "${builddir:-$srcdir/build}" && pwd) || exit 99
 fake=${FAKECUDA:-$builddir/tests/fakes/cuda/lib}
 nccl=$fake/fake_nccl.so
-export FAKECUDA_SMS=64 CUDA_DEVICE_MAX_CONNECTIONS=32
+export FAKECUDA_SMS=64
+unset CUDA_DEVICE_MAX_CONNECTIONS # scripts set it for a process with several ranks only
 . "$srcdir/tests/lib.sh"
 make_work
 export TMPDIR=$work # where the fake NCCL's ranks meet
@@ -175,6 +176,7 @@ cat >"$gpu_dir/gpuring_gpu" <<'END'
 #!/bin/bash
 # Rows that only differ in what matters here; the environment has EFFICIENCY, and FAIL: what fails.
 echo "table of: $*"
+echo "queues: ${CUDA_DEVICE_MAX_CONNECTIONS-none}"
 [[ -z ${FAIL-} || $* != *$FAIL* ]] || exit 1
 while [ $# -gt 0 ] && [ "$1" != --json ]; do [ "$1" != --nccl ] || nccl=1; shift; done
 [ $# -gt 0 ] || exit 0
@@ -221,6 +223,15 @@ sizes_of_a_device() {
         done
 }
 
+# more hardware queues where one process has the ranks, and not under MPS, where the contexts then have no memory
+queues_of_one_process() {
+    mkdir -p "$work/tools"
+    printf '#!/bin/sh\n' >"$work/tools/nvidia-cuda-mps-control"
+    chmod +x "$work/tools/nvidia-cuda-mps-control"
+    EFFICIENCY=0.5 PATH=$work/tools:$PATH run 0 --nccl none --only rings,mps && [ "$(lines '^table of: --processes')" -eq 3 ] &&
+        [ "$(lines '^queues: none$')" -eq 3 ] && [ "$(lines '^queues: 32$')" -eq 9 ]
+}
+
 failures_are_counted() {
     EFFICIENCY=0.5 FAIL='-n 4' run 5 --nccl none --only rings,latency &&
         [ "$(lines '^FAILED: exit status 1$')" -eq 5 ] && [ "$(lines '^memory floor')" -eq 2 ]
@@ -242,6 +253,7 @@ ok "run.sh: the memory floor, not reached" floor 0.894 '89.4%; 90%: not reached'
 ok "run.sh: the least time of each side counts" the_least_counts
 ok "run.sh: without NCCL one line, and all else" no_nccl
 ok "run.sh: what a device is asked" sizes_of_a_device
+ok "run.sh: hardware queues for the ranks of one process" queues_of_one_process
 ok "run.sh: failures are counted" failures_are_counted
 ok "run.sh: an unknown section" run 99 --only none
 ok "run.sh: a size that is none" run 99 --largest 3T

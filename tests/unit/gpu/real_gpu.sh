@@ -17,13 +17,16 @@ clean_up() {
 unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 trap clean_up EXIT
 trap 'exit 1' INT TERM
-export CUDA_DEVICE_MAX_CONNECTIONS=32 # a hardware queue for each rank's stream
 
 show() { sed 's/^/# /' "$work/out" "$work/err"; }
 
 # gpu ARGS...: runs it; $work/out and $work/err have what it said
 # shellcheck disable=SC2086 # prefix is a command with arguments, or nothing
-gpu() { timeout -k 5 "$limit" $prefix "$program" "$@" >"$work/out" 2>"$work/err"; }
+gpu() {
+    local queues="env CUDA_DEVICE_MAX_CONNECTIONS=32" # one for each rank's stream in this process
+    [[ " $* " != *" --processes "* ]] || queues=      # too much for several processes under MPS
+    timeout -k 5 "$limit" $queues $prefix "$program" "$@" >"$work/out" 2>"$work/err"
+}
 
 # right TEXT ARGS...: the run ends with status 0, all results right
 right() {
