@@ -116,11 +116,12 @@ static int class_that_differs(void)
     return -1;
 }
 
-bool mca_coll_gpuring_abi_differs(char *why, size_t size)
+static enum gr_abi compare(char *why, size_t size)
 {
     const struct layout *built = layout_built(), *loaded = built;
     int numbers[2][3] = {{0}}, other = class_that_differs(), length;
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    enum gr_abi differs = GR_ABI_OTHER;
 
     /* a libmpi that does not say its version is judged by its sizes */
     if (3 == sscanf(GR_BUILT_FOR, "%d.%d.%d", &numbers[0][0], &numbers[0][1], &numbers[0][2]) &&
@@ -129,9 +130,10 @@ bool mca_coll_gpuring_abi_differs(char *why, size_t size)
             sscanf(version, "Open MPI v%d.%d.%d", &numbers[1][0], &numbers[1][1], &numbers[1][2])) {
         version[strcspn(version, ",")] = '\0';
         if (numbers[0][0] != numbers[1][0] || numbers[0][1] != numbers[1][1]) {
-            snprintf(why, size, "%s", version);
-            return true;
+            snprintf(why, size, "%.100s", version);
+            return GR_ABI_OTHER;
         }
+        differs = GR_ABI_LAYOUT;
         loaded = NULL == built ? NULL : layout_of(numbers[1][2]);
     }
     if (NULL != built && 0 <= other) {
@@ -140,12 +142,41 @@ bool mca_coll_gpuring_abi_differs(char *why, size_t size)
     if (loaded != built && NULL != loaded) {
         snprintf(why, size, "this libmpi has layout %s, of %s; the component has layout %s, of %s",
                  loaded->name, loaded->releases, built->name, built->releases);
-        return true;
+        return differs;
     }
     if (0 <= other) {
         snprintf(why, size, "%s: %zu bytes built, %zu loaded", classes[other].name,
                  classes[other].built, classes[other].loaded->cls_sizeof);
-        return true;
+        return differs;
     }
-    return false;
+    return GR_ABI_FITS;
+}
+
+/*
+ * The rank that the launcher has given to this process, by the environment: Open MPI's own structure
+ * of it may have another layout.
+ */
+static const char *rank_text(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+
+    rank = NULL == rank ? getenv("PMIX_RANK") : rank;
+    return NULL == rank ? "0" : rank;
+}
+
+enum gr_abi mca_coll_gpuring_abi(void)
+{
+    static bool said;
+    char why[192];
+    enum gr_abi abi = compare(why, sizeof(why));
+
+    if (GR_ABI_FITS != abi && !said && 0 == strcmp(rank_text(), "0")) {
+        said = true;
+        fprintf(stderr,
+                "gpuring: built for Open MPI %s, loaded by another (%s); gpuring is off. "
+                "Rebuild it with this Open MPI: configure --with-ompi=DIR; or take the variant of "
+                "gpuring's bundle that gpuring_abi names\n",
+                GR_BUILT_FOR, why);
+    }
+    return abi;
 }

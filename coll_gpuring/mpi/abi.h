@@ -7,11 +7,18 @@
 
 BEGIN_C_DECLS
 
+enum gr_abi {
+    GR_ABI_FITS,
+    GR_ABI_LAYOUT, /* libmpi is of the same series, and some structures have other sizes */
+    GR_ABI_OTHER   /* libmpi is of another series, or of none that is known and has other sizes */
+};
+
 /*
- * Whether libmpi is of another series than this was built for, or says another size of a structure
- * that is used here.
+ * Whether the libmpi of this process is the one that this was built for. Where it is not, rank 0
+ * says why in one line, once. Before that answer nothing may read or write a structure of Open MPI.
+ * May be called before MPI_Init.
  */
-bool mca_coll_gpuring_abi_differs(char *why, size_t size);
+enum gr_abi mca_coll_gpuring_abi(void);
 
 END_C_DECLS
 

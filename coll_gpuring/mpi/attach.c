@@ -5,6 +5,7 @@
  * MPI_Init. A process that loads this component before that (LD_PRELOAD, or the .pth file of
  * gpuring's wheel) finds it on that list.
  */
+#include "mpi/abi.h"
 #include "mpi/component.h"
 
 #include <stdlib.h>
@@ -16,11 +17,15 @@ OPAL_DECLSPEC extern gr_built_in_t mca_dl_base_static_components[];
 __attribute__((constructor)) static void attach(void)
 {
     static const mca_base_component_t *own = &mca_coll_gpuring_component.collm_version;
-    gr_built_in_t *built_in = ompi_coll_base_framework.framework_static_components;
-    gr_built_in_t *list;
+    gr_built_in_t *built_in, *list;
     size_t n;
 
-    if (NULL != mca_dl_base_static_components[0] || NULL == built_in) {
+    /* the framework's structure may be that of another Open MPI */
+    if (NULL != mca_dl_base_static_components[0] || GR_ABI_FITS != mca_coll_gpuring_abi()) {
+        return;
+    }
+    built_in = ompi_coll_base_framework.framework_static_components;
+    if (NULL == built_in) {
         return;
     }
     for (n = 0; NULL != built_in[n]; n++) {

@@ -48,10 +48,30 @@ gr_coll_component_t mca_coll_gpuring_component = {
     .collm_comm_query = mca_coll_gpuring_comm_query,
 };
 
+/*
+ * Whether this process has the Open MPI that the component was built for. Where it has another one,
+ * structures have other layouts, and no function of the component may do more than look at this.
+ */
+static bool fits;
+
+/*
+ * The first function of the component that Open MPI calls. A component that is refused, here or
+ * when it is opened, is asked for no modules; and its process publishes no record, which says to
+ * others that gpuring is off.
+ */
 static int gpuring_register(void)
 {
+    enum gr_abi abi = mca_coll_gpuring_abi();
     int rc;
 
+    fits = GR_ABI_FITS == abi;
+    if (GR_ABI_OTHER == abi) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (!fits) {
+        /* what this uses is alike in a series: `--mca coll gpuring` runs without gpuring */
+        return mca_coll_gpuring_selection_complete();
+    }
     rc = mca_coll_gpuring_params_register(
         (mca_base_component_t *) &mca_coll_gpuring_component.collm_version);
     if (OMPI_SUCCESS == rc) {
@@ -65,13 +85,20 @@ static int gpuring_register(void)
 
 static int gpuring_open(void)
 {
+    if (!fits) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
     mca_coll_gpuring_params_check();
     mca_coll_gpuring_modules_open();
     return mca_coll_gpuring_modex_publish();
 }
 
+/* Open MPI also calls this when opening has failed. */
 static int gpuring_close(void)
 {
+    if (!fits) {
+        return OMPI_SUCCESS;
+    }
     mca_coll_gpuring_modules_close();
     mca_coll_gpuring_thread_close(&gr_process);
     mca_coll_gpuring_queues_close(&gr_process);
@@ -93,21 +120,8 @@ static int gpuring_close(void)
 
 static int gpuring_init_query(bool progress_threads, bool mpi_threads)
 {
-    char why[192];
-
     /* any thread level is fine: what communicators share is locked */
     (void) progress_threads;
     (void) mpi_threads;
-    if (!mca_coll_gpuring_abi_differs(why, sizeof(why))) {
-        return OMPI_SUCCESS;
-    }
-    if (0 == OPAL_PROC_MY_NAME.vpid) {
-        opal_output(
-            0,
-            "gpuring: built for Open MPI %s, loaded by another (%s); gpuring is off. "
-            "Rebuild it with this Open MPI: configure --with-ompi=DIR; or take the variant of "
-            "gpuring's bundle that gpuring_abi names",
-            GR_BUILT_FOR, why);
-    }
-    return OMPI_ERR_NOT_SUPPORTED;
+    return OMPI_SUCCESS;
 }

@@ -13,7 +13,6 @@
 #include "engine/params.h"
 #include "engine/process.h"
 #include "engine/rails.h"
-#include "mpi/abi.h"
 #include "mpi/comm_torus.h"
 #include "mpi/constants.h"
 #include "mpi/locality.h"
@@ -120,7 +119,6 @@ static size_t record_size(opal_vpid_t vpid)
 int mca_coll_gpuring_modex_publish(void)
 {
     struct modex_record record;
-    char why[128];
     int rc;
 
     memset(&record, 0, sizeof(record));
@@ -128,7 +126,7 @@ int mca_coll_gpuring_modex_publish(void)
     record.params = gr_settings.params;
     record.bad = mca_coll_gpuring_bad_param;
     record.probe = gr_probe_make();
-    record.on = 0 != gr_settings.priority && !mca_coll_gpuring_abi_differs(why, sizeof(why));
+    record.on = 0 != gr_settings.priority;
     record.gpu = mca_coll_gpuring_gpu_possible();
     record.node = mca_coll_gpuring_locality_number();
     record.rails = mca_coll_gpuring_rails_here();

@@ -57,12 +57,13 @@ links_against() {
     tap_result $? "component for $1 links" "$work/err"
 }
 
-# is_off WHAT WHY: a job with that component
+# is_off WHAT WHY [OPTIONS]: a job with that component
 is_off() {
     local out line
-    out=$($MPIRUN -x OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$work/abi" -x OMPI_MCA_coll_gpuring_host=1 -np 1 \
-        "$BENCH" allreduce -m 8:8 -i 1 -x 0 -B 1 -o csv 2>&1 </dev/null)
-    is "$1: the job runs without gpuring" "$(grep -c '^allreduce,1,' <<<"$out")" 1
+    # shellcheck disable=SC2086 # options
+    out=$($MPIRUN -x OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$work/abi" -x OMPI_MCA_coll_gpuring_host=1 ${3:-} \
+        -x OMPI_MCA_coll_gpuring_report=summary -np 2 "$BENCH" allreduce -m 8:8 -i 1 -x 0 -B 1 -o csv 2>&1 </dev/null)
+    is "$1: the job runs without gpuring" "$(grep -c '^allreduce,2,' <<<"$out")$(grep -c '^# allreduce' <<<"$out")" 10
     is "$1: one line" "$(grep -c gpuring: <<<"$out")" 1
     line=$(grep gpuring: <<<"$out")
     is "$1: it says why, and what to do" \
@@ -73,6 +74,7 @@ for type in mca_coll_base_module_t ompi_coll_base_nbc_request_t opal_convertor_t
     links_against "another $type" "-D${type}_class=gr_other_release_class" $type
     is_off "another $type" "($type: [0-9]* bytes built, [0-9]* loaded)"
 done
+is_off "another ompi_datatype_t, selected" "(ompi_datatype_t: [0-9]* bytes built, [0-9]* loaded)" "--mca coll gpuring"
 
 # Layouts of the series 5.0, by release and by size, as a component for 5.0.7 meets them.
 as_b="-UGR_LAYOUT -DGR_LAYOUT='\"B\"' -UGR_BUILT_FOR -DGR_BUILT_FOR='\"5.0.7\"'"
