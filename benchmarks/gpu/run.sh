@@ -60,7 +60,7 @@ ranks_and_blocks="2:32 4:32 8:16"
 
 # run NAME ARGS...: prints the table; with NAME other than - there is also NAME.json
 run() {
-    local name=$1 rc json= queues=
+    local name=$1 rc json='' queues=''
     shift
     # A hardware queue for each rank's stream, or kernels that wait for each other may stand in one. Not for a process per
     # rank: under MPS four such contexts are CUDA_ERROR_OUT_OF_MEMORY.
