@@ -20,8 +20,8 @@ __attribute__((constructor)) static void attach(void)
     gr_built_in_t *built_in, *list;
     size_t n;
 
-    /* the framework's structure may be that of another Open MPI */
-    if (NULL != mca_dl_base_static_components[0] || GR_ABI_FITS != mca_coll_gpuring_abi()) {
+    /* the structure of the framework is that of its series */
+    if (NULL != mca_dl_base_static_components[0] || GR_ABI_OTHER == mca_coll_gpuring_abi()) {
         return;
     }
     built_in = ompi_coll_base_framework.framework_static_components;

