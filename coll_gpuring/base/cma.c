@@ -56,6 +56,7 @@ static int copy_all(bool write, int pid, struct iovec local, struct iovec remote
             continue;
         }
         if (n <= 0) {
+            errno = 0 == n ? EFAULT : errno; /* nothing was copied, and no reason given */
             return GR_ERR_SYS;
         }
         local.iov_base = (char *) local.iov_base + n;
@@ -76,6 +77,11 @@ int gr_cma_write(int pid, uint64_t to, const void *from, size_t bytes)
 {
     return copy_all(true, pid, (struct iovec) {(void *) from, bytes},
                     (struct iovec) {(void *) (uintptr_t) to, bytes});
+}
+
+bool gr_cma_is_forbidden(int error)
+{
+    return EFAULT != error && ENOMEM != error;
 }
 
 bool gr_cma_is_gone(int pid)

@@ -34,11 +34,20 @@ int gr_probe_test(const struct gr_probe *probe);
  */
 int gr_cma_readable(const void *at);
 
-/* Copy `bytes` bytes at address `from` of process pid to `to`. Returns 0 or GR_ERR_SYS. */
+/*
+ * Copy `bytes` bytes at address `from` of process pid to `to`. Returns 0, or GR_ERR_SYS with errno:
+ * then any part of `to` may have been written.
+ */
 int gr_cma_read(int pid, void *to, uint64_t from, size_t bytes);
 
-/* Copy `bytes` bytes at `from` to address `to` of process pid. Returns 0 or GR_ERR_SYS. */
+/* Copy `bytes` bytes at `from` to address `to` of process pid, with the same results. */
 int gr_cma_write(int pid, uint64_t to, const void *from, size_t bytes);
+
+/*
+ * Whether that errno of a copy means that the kernel refuses the whole process, and will refuse it
+ * again. Otherwise the addresses were refused, or there was no memory for this copy.
+ */
+bool gr_cma_is_forbidden(int error);
 
 /* Whether there is no process pid any more. */
 bool gr_cma_is_gone(int pid);

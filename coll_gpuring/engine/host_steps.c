@@ -3,12 +3,15 @@
 #include "engine/host_steps.h"
 
 #include "engine/collectives.h"
+#include "engine/comm.h"
 #include "engine/executor.h"
 #include "engine/failure.h"
+#include "engine/log.h"
 #include "engine/net_links.h"
 #include "engine/op.h"
 #include "engine/op_end.h"
 #include "engine/op_queue.h"
+#include "engine/process.h"
 #include "engine/runtime.h"
 #include "engine/setup.h"
 #include "engine/step_timing.h"
@@ -27,6 +30,8 @@
 #include "timing/timer.h"
 #include "tune/copy_methods.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +108,9 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
     host->data_at = NULL;
     host->zero_copies = 0;
     host->unread = NULL;
+    host->asked.state = GR_HOST_NOT_ASKED;
+    host->asked.begin = 0;
+    host->refused.error = 0;
     host->bounce = NULL;
 }
 
@@ -188,10 +196,41 @@ int mca_coll_gpuring_host_time(struct gr_op *op)
 
 /* ---- progress, and the end ---- */
 
+/* What the errno of process_vm_readv says beyond its own text; "": nothing. */
+static const char *why_refused(int error)
+{
+    switch (error) {
+    case EPERM:
+        return " The kernel forbids it (seccomp, kernel.yama.ptrace_scope, PR_SET_DUMPABLE, or "
+               "processes of different users).";
+    case EFAULT:
+        return " Other processes cannot read this memory.";
+    default:
+        return "";
+    }
+}
+
+/* Once in a process: the call goes on, slower. */
+static void report_refusal(const struct gr_op *op)
+{
+    const struct gr_comm *comm = op->queue->comm;
+    int error = op->run.host.op.refused.error, rank = op->run.host.op.refused.rank;
+
+    if (!atomic_exchange(&comm->process->copy_refused, true)) {
+        mca_coll_gpuring_warn("copy-refused", comm->rank, gr_comm_name(comm), rank,
+                              (int) op->queue->team->pids[rank], gr_calls[op->id].name,
+                              strerror(error), why_refused(error));
+    }
+}
+
 int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved)
 {
     int rc = gr_stepper_run(&op->run.host.stepper, moved);
 
+    if (0 != op->run.host.op.refused.error) {
+        report_refusal(op);
+        op->run.host.op.refused.error = 0;
+    }
     if (rc < 0) {
         mca_coll_gpuring_op_report_error(op, rc);
     }

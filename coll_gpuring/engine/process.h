@@ -42,6 +42,7 @@ struct gr_process {
     struct gr_queue_list queues;        /* that gr_runtime_progress() drives */
     struct gr_process_network network;  /* as one of its communicators measured it */
     struct gr_progress_thread progress; /* the optional progress thread */
+    atomic_bool copy_refused;           /* the user was told that single copy was refused */
 };
 #define GR_PROCESS_INIT                   \
     {                                     \

@@ -2,18 +2,11 @@
 /* The host backend of host.h. */
 #include "exec/host.h"
 
-#include "base/cma.h"
 #include "base/errors.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>
-
-/* The half of a message that is not offered ends at a page. */
-#define PAGE_BYTES ((size_t) 4096)
-
-/* Looks at an offer that was taken, until it is asked whether the process is still there. */
-#define LOOKS_TO_ASK (1 << 20)
 
 /* Most bytes of a sender's message in the bounce buffer: they stay in the cache until combined. */
 #define BOUNCE_EACH ((size_t) 64 << 10)
@@ -28,45 +21,48 @@ static struct gr_link *link_to(const struct gr_host_op *op, uint32_t channel, in
     return &op->out[(size_t) channel * (size_t) op->p + (size_t) rank];
 }
 
-static struct gr_direct_head *head_of(void *slot)
-{
-    return slot;
-}
-
 /* The link after l in the list op->unread; NULL: l is the last. */
 static struct gr_link *next_unread(const struct gr_link *l)
 {
     return l == l->next_unread ? NULL : l->next_unread;
 }
 
-/* Copy what a reader of this rank's messages offers, if one does. */
-static void help_reader(const struct gr_host_op *op, const struct gr_link *l)
+/*
+ * While this rank waits for anything: do what the readers of its messages ask for. Some wait for it
+ * and cannot go on otherwise.
+ */
+static void host_answer(void *ctx)
 {
-    struct gr_offer *offer = &head_of(gr_link_oldest_unread(l))->offer;
-    uint64_t open = GR_OFFER_OPEN;
-    int rank = (int) ((size_t) (l - op->out) % (size_t) op->p), rc;
-
-    if (GR_OFFER_OPEN != atomic_load_explicit(&offer->state, memory_order_relaxed) ||
-        !atomic_compare_exchange_strong_explicit(&offer->state, &open, GR_OFFER_TAKEN,
-                                                 memory_order_acquire, memory_order_relaxed)) {
-        return;
-    }
-    rc = gr_cma_write(op->pids[rank], offer->to, (const void *) (uintptr_t) offer->from,
-                      offer->bytes);
-    atomic_store_explicit(&offer->state, 0 == rc ? GR_OFFER_DONE : GR_OFFER_REFUSED,
-                          memory_order_release);
-}
-
-/* While this rank waits. */
-static void help_readers(const struct gr_host_op *op)
-{
+    const struct gr_host_op *op = ctx;
     struct gr_link *l;
 
-    for (l = 0 != op->offered ? op->unread : NULL; NULL != l; l = next_unread(l)) {
+    for (l = op->direct ? op->unread : NULL; NULL != l; l = next_unread(l)) {
         if (!gr_link_drained(l)) {
-            help_reader(op, l);
+            gr_fetch_answer(l, op->pids[(size_t) (l - op->out) % (size_t) op->p]);
         }
     }
+}
+
+/*
+ * host_ready() while the writer of a message copies it through its slot. The step that fetches the
+ * message goes on when all of it has come; steps of other channels wait for that, since they use the
+ * same bounce buffer.
+ */
+static int asked_ready(struct gr_host_op *op, uint32_t channel)
+{
+    int rc;
+
+    if (channel != op->asked.channel) {
+        return 0;
+    }
+    if (GR_HOST_ASKED == op->asked.state) {
+        rc = gr_fetch_poll(&op->asked.fetch);
+        if (GR_DONE != rc) {
+            return GR_AGAIN == rc ? 0 : rc;
+        }
+        op->asked.state = GR_HOST_FETCHED;
+    }
+    return 1;
 }
 
 static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
@@ -74,6 +70,9 @@ static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     struct gr_host_op *op = ctx;
     int k;
 
+    if (GR_HOST_NOT_ASKED != op->asked.state) {
+        return asked_ready(op, channel);
+    }
     for (k = 0; k < step->nfrom; k++) {
         if (!gr_link_readable(link_from(op, channel, step->from[k]))) {
             return 0;
@@ -81,7 +80,6 @@ static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
     }
     for (k = 0; k < step->nto; k++) {
         if (!gr_link_writable(link_to(op, channel, step->to[k]))) {
-            help_readers(op);
             return 0;
         }
     }
@@ -101,7 +99,7 @@ static unsigned char *in_slot(const struct gr_host_op *op, const struct gr_link 
 static uint64_t *word_of(const struct gr_link *l, const struct gr_move *mv)
 {
     assert(mv->piece < GR_DIRECT_PIECES);
-    return &head_of(gr_link_slot(l))->at[mv->piece];
+    return &gr_fetch_head(gr_link_slot(l))->at[mv->piece];
 }
 
 /*
@@ -116,79 +114,90 @@ static int needs_bounce(const struct gr_host_op *op, const struct gr_step *s, co
            !(s->bits & GR_STORE && 1 == s->nfrom && NULL != op->reducer.fused && dest != operand);
 }
 
-/* The part that was offered, once this rank has copied the rest: it is taken back, or awaited. */
-static int settle_offer(struct gr_offer *offer, int pid)
+/*
+ * The sender of a message that was refused is asked for it; until all has come, host_ready() says
+ * that the step is not ready. error: errno of process_vm_readv, or 0.
+ */
+static void ask_sender(struct gr_host_op *op, const struct gr_move *mv, int k, void *to,
+                       uint64_t from, size_t bytes, int error)
 {
-    uint64_t state = GR_OFFER_OPEN;
-    unsigned looks;
+    struct gr_link *l = link_from(op, mv->channel, mv->step->from[k]);
+    size_t at = (size_t) (in_slot(op, l, mv) - (unsigned char *) gr_link_slot(l));
 
-    if (atomic_compare_exchange_strong_explicit(&offer->state, &state, GR_OFFER_NONE,
-                                                memory_order_relaxed, memory_order_relaxed)) {
-        return gr_cma_read(pid, (void *) (uintptr_t) offer->to, offer->from, offer->bytes);
+    /* A message that does not fit a slot has no piece in it: the writer may use all of it. */
+    at = at + bytes <= l->slot_bytes ? at : GR_DIRECT_HEAD;
+    op->asked.state = GR_HOST_ASKED;
+    op->asked.channel = mv->channel;
+    op->asked.from = k;
+    op->asked.rank = mv->step->from[k];
+    op->asked.fetch = (struct gr_fetch) {.link = l,
+                                         .pid = op->pids[op->asked.rank],
+                                         .to = to,
+                                         .from = from,
+                                         .bytes = bytes,
+                                         .room_at = at,
+                                         .room = l->slot_bytes - at};
+    gr_fetch_ask(&op->asked.fetch);
+    if (0 != error) {
+        op->refused.error = error;
+        op->refused.rank = op->asked.rank;
     }
-    /* the sender is copying: it may not write into the application's buffer after the call */
-    for (looks = 1; GR_OFFER_TAKEN == state; looks++) {
-        if (0 == looks % LOOKS_TO_ASK && gr_cma_is_gone(pid)) {
-            return GR_ERR_SYS;
-        }
-        state = atomic_load_explicit(&offer->state, memory_order_acquire);
-    }
-    atomic_store_explicit(&offer->state, GR_OFFER_NONE, memory_order_relaxed);
-    return GR_OFFER_DONE == state
-               ? 0
-               : gr_cma_read(pid, (void *) (uintptr_t) offer->to, offer->from, offer->bytes);
 }
 
-/* Fetch a message, or a part of it, that the slot of l announces. */
-static int fetch(const struct gr_host_op *op, const struct gr_link *l, int pid, void *to,
-                 uint64_t from, size_t bytes)
+/*
+ * Fetch a message, or `bytes` of it from the address `from` on, whose slot link k of the step has.
+ * GR_DONE; GR_AGAIN, as host_move(); or negative.
+ */
+static int fetch(struct gr_host_op *op, const struct gr_move *mv, int k, void *to, uint64_t from,
+                 size_t bytes)
 {
-    struct gr_offer *offer = &head_of(gr_link_slot(l))->offer;
-    size_t mine = bytes / 2 / PAGE_BYTES * PAGE_BYTES;
-    int rc, settled;
+    int rank = mv->step->from[k], rc, error;
 
-    if (0 == op->offered || bytes < op->offered) {
-        return gr_cma_read(pid, to, from, bytes);
+    rc = gr_fetch_read(link_from(op, mv->channel, rank), op->pids[rank], to, from, bytes,
+                       op->offered, &error);
+    if (GR_AGAIN == rc) {
+        ask_sender(op, mv, k, to, from, bytes, error);
     }
-    offer->from = from + mine;
-    offer->to = (uint64_t) (uintptr_t) to + mine;
-    offer->bytes = bytes - mine;
-    atomic_store_explicit(&offer->state, GR_OFFER_OPEN, memory_order_release);
-    rc = gr_cma_read(pid, to, from, mine);
-    settled = settle_offer(offer, pid);
-    return 0 == rc ? settled : rc;
+    return rc;
 }
 
 /*
  * Find the messages' pieces, from element `begin` on: in their slots, or fetched from the senders'
- * buffers. The slot of a fetched message is given back at once.
+ * buffers. The slot of a fetched message is given back at once. GR_AGAIN: as host_move().
  */
 static int find_sources(struct gr_host_op *op, const struct gr_move *mv, size_t begin, void *dest,
                         int bounces, const void **src)
 {
     const struct gr_step *s = mv->step;
     size_t elem = op->reducer.elem_bytes, bytes = mv->count * elem;
-    int k, rc;
+    /* links whose message was fetched when this block was left with GR_AGAIN */
+    int fetched = GR_HOST_FETCHED == op->asked.state ? op->asked.from + 1 : 0, k, rc;
 
+    op->asked.state = GR_HOST_NOT_ASKED;
     for (k = 0; k < s->nfrom; k++) {
         struct gr_link *l = link_from(op, mv->channel, s->from[k]);
-        uint64_t at = op->direct ? *word_of(l, mv) : 0;
+        void *to = bounces ? op->bounce + (size_t) k * bytes : dest;
+        uint64_t at;
 
-        src[k] = in_slot(op, l, mv);
-        if (0 == at) {
+        src[k] = to;
+        if (op->popped & 1u << k) {
             continue;
         }
-        src[k] = bounces ? op->bounce + (size_t) k * bytes : dest;
-        rc = fetch(op, l, op->pids[s->from[k]], (void *) src[k], at + begin * elem, bytes);
-        if (rc < 0 || gr_link_withdrawn(l)) {
-            return GR_ERR_SYS;
+        at = op->direct ? *word_of(l, mv) : 0;
+        if (0 == at) {
+            src[k] = in_slot(op, l, mv);
+            continue;
+        }
+        rc = k < fetched ? GR_DONE : fetch(op, mv, k, to, at + begin * elem, bytes);
+        if (GR_DONE != rc) {
+            return rc;
         }
         if (mv->last) {
             gr_link_pop(l);
             op->popped |= 1u << k;
         }
     }
-    return 0;
+    return GR_DONE;
 }
 
 /*
@@ -215,10 +224,25 @@ static const void *find_data_at(const struct gr_host_op *op, const struct gr_mov
 }
 
 /*
+ * Write into a direct slot where its reader finds the piece: fetch_at, or, where that is NULL or the
+ * reader is refused this rank's memory, in the slot, if there is room.
+ */
+static void set_head(const struct gr_host_op *op, const struct gr_link *l, const struct gr_move *mv,
+                     const void *fetch_at)
+{
+    /* op->valid_bytes is of the whole piece, mv->count of its first block */
+    bool in_slot = gr_link_is_refused(l) && GR_DIRECT_HEAD + op->valid_bytes <= l->slot_bytes;
+
+    *word_of(l, mv) = in_slot ? 0 : (uint64_t) (uintptr_t) fetch_at;
+    atomic_store_explicit(&gr_fetch_head(gr_link_slot(l))->offer.state, GR_OFFER_NONE,
+                          memory_order_relaxed);
+}
+
+/*
  * Where the value must be written. fetch_at: its address in this rank's buffers, in a direct plan,
- * so that it is not copied to the slots; or NULL. It is not copied to the slot of a link whose
- * network sends it from op->data_at either. A plan with links to other nodes is never direct.
- * Returns the number of destinations.
+ * so that it is not copied to the slots of readers that fetch it; or NULL. It is not copied to the
+ * slot of a link whose network sends it from op->data_at either. A plan with links to other nodes is
+ * never direct. Returns the number of destinations.
  */
 static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, size_t begin,
                              void *dest, const void *fetch_at, void **dst)
@@ -234,11 +258,10 @@ static int find_destinations(struct gr_host_op *op, const struct gr_move *mv, si
         bool in_buffer = NULL != l->data_at && NULL != op->data_at;
 
         if (op->direct && 0 == begin) {
-            *word_of(l, mv) = (uint64_t) (uintptr_t) fetch_at;
-            atomic_store_explicit(&head_of(gr_link_slot(l))->offer.state, GR_OFFER_NONE,
-                                  memory_order_relaxed);
+            set_head(op, l, mv, fetch_at);
         }
-        if (NULL == fetch_at && !in_buffer) {
+        /* the head says it for all blocks: the reader may be refused meanwhile */
+        if (!in_buffer && (NULL == fetch_at || 0 == *word_of(l, mv))) {
             dst[n++] = in_slot(op, l, mv);
             assert((unsigned char *) dst[n - 1] + mv->count * op->reducer.elem_bytes <=
                    (unsigned char *) gr_link_slot(l) + l->slot_bytes);
@@ -261,7 +284,10 @@ static void copy_later(struct gr_host_op *op, void *dst, const void *src, size_t
     op->later.bytes = bytes;
 }
 
-/* Move a block of a piece; the block begins at element `begin` of the piece. */
+/*
+ * Move a block of a piece; the block begins at element `begin` of the piece. GR_AGAIN: nothing was
+ * stored.
+ */
 static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t begin,
                       unsigned char *operand, unsigned char *dest, int bounces)
 {
@@ -276,7 +302,7 @@ static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t be
         fetch_at = sent_from(s, operand, dest);
     }
     rc = find_sources(op, mv, begin, dest, bounces, src);
-    if (rc < 0) {
+    if (GR_DONE != rc) {
         return rc;
     }
     n = find_destinations(op, mv, begin, dest, fetch_at, dst);
@@ -285,7 +311,7 @@ static int move_block(struct gr_host_op *op, const struct gr_move *mv, size_t be
                 (size_t) (s->nfrom - s->before) * sizeof(src[0]));
         src[s->before] = operand;
         gr_reduce(&op->reducer, dst, n, src[0], src + 1, s->nfrom, mv->count);
-    } else if (1 == n && NULL != fetch_at && fetch_at == operand) {
+    } else if (1 == n && s->bits & GR_STORE && NULL != fetch_at && fetch_at == operand) {
         copy_later(op, dst[0], operand, bytes);
     } else {
         gr_copy(dst, n, s->bits & GR_RECV ? src[0] : operand, bytes);
@@ -317,12 +343,17 @@ static int host_move(void *ctx, const struct gr_move *mv)
     }
     op->valid_bytes = (mv->slot + mv->count) * elem; /* pieces are packed without gaps */
     op->data_at = find_data_at(op, mv, operand, dest);
-    for (begin = 0; begin < mv->count && 0 == rc; begin += block.count) {
+    begin = op->asked.begin; /* not 0 where a message of a block has come through its slot */
+    op->asked.begin = 0;
+    for (; begin < mv->count && GR_DONE == rc; begin += block.count) {
         block.slot = mv->slot + begin;
         block.count = mv->count - begin < most ? mv->count - begin : most;
         block.last = mv->last && begin + block.count == mv->count;
         rc = move_block(op, &block, begin, NULL == operand ? NULL : operand + begin * elem,
                         NULL == dest ? NULL : dest + begin * elem, bounces);
+        if (GR_AGAIN == rc) {
+            op->asked.begin = begin;
+        }
     }
     return rc;
 }
@@ -395,7 +426,6 @@ static int host_finished(void *ctx)
     while (NULL != op->unread && gr_link_drained(op->unread)) {
         remove_unread(op);
     }
-    help_readers(op);
     return NULL == op->unread;
 }
 
@@ -408,7 +438,8 @@ void gr_host_withdraw(struct gr_host_op *op)
     }
 }
 
-const struct gr_backend gr_host_backend = {host_ready, host_move, host_commit, host_finished};
+const struct gr_backend gr_host_backend = {host_ready, host_move, host_commit, host_finished,
+                                           host_answer};
 
 static int add_rank(int *ranks, int n, int rank)
 {
@@ -428,6 +459,9 @@ int gr_host_waits_for(struct gr_host_op *op, uint32_t channel, const struct gr_s
 {
     int n = 0, k;
 
+    if (GR_HOST_ASKED == op->asked.state) {
+        return add_rank(ranks, 0, op->asked.rank);
+    }
     if (NULL == step) {
         return undrained(op, channel, ranks, 2 * GR_FAN);
     }

@@ -6,7 +6,8 @@
  * lies there. The sender does not overwrite a message that may still be fetched: only an element's
  * final value is stored over an input, and it cannot exist before every contribution has been read.
  * The stepper is done when all messages of this rank have been read. Until then, and while it waits
- * for a free slot, the sender copies what receivers offer it (fifo.h): then two processors copy.
+ * for anything, the sender does what receivers ask of it: it copies what they offer, and what the
+ * kernel does not let them fetch (fetch.h).
  *
  * Zero copy: a network sends a message from this rank's buffers (gr_fifo.data_at). The same rule
  * holds, except for algorithms that overwrite what they have sent (gr_algo_overwrites_sent()).
@@ -14,6 +15,7 @@
 #ifndef GR_EXEC_HOST_H
 #define GR_EXEC_HOST_H
 
+#include "exec/fetch.h"
 #include "exec/reduce.h"
 #include "exec/stepper.h"
 #include "link/fifo.h"
@@ -42,6 +44,12 @@ struct gr_host_op {
      */
     size_t offered;
 
+    /* Set where the kernel refuses this rank a message; 0 at the start. */
+    struct {
+        int error; /* errno of process_vm_readv; 0: nothing was refused */
+        int rank;  /* the message's sender */
+    } refused;
+
     /* Private; all but later.dst and later.src are 0 at the start. */
     struct {
         void *dst;
@@ -58,11 +66,20 @@ struct gr_host_op {
      * through next_unread, whose last link leads to itself.
      */
     struct gr_link *unread;
+    /* The message that its sender copies through the slot, since it could not be fetched. */
+    struct {
+        enum { GR_HOST_NOT_ASKED, GR_HOST_ASKED, GR_HOST_FETCHED } state;
+        uint32_t channel;
+        int from;     /* number of the from-link of the step */
+        int rank;     /* the sender */
+        size_t begin; /* element of the piece where the step goes on */
+        struct gr_fetch fetch;
+    } asked;
 };
 
 /*
- * For struct gr_stepper; ctx is a struct gr_host_op. The only error is GR_ERR_SYS: another
- * process's memory cannot be read, or that process has withdrawn it.
+ * For struct gr_stepper; ctx is a struct gr_host_op. The only error is GR_ERR_SYS: a process whose
+ * message is fetched has ended, or its call has failed.
  */
 extern const struct gr_backend gr_host_backend;
 

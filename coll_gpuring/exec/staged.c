@@ -383,7 +383,7 @@ static int staged_finished(void *ctx)
 }
 
 const struct gr_backend gr_staged_backend = {staged_ready, staged_move, staged_commit,
-                                             staged_finished};
+                                             staged_finished, NULL};
 
 int gr_staged_waits(const struct gr_staged *s, uint32_t channel)
 {

@@ -2,6 +2,7 @@
 /* The stepper: runs the steps of a plan, one slot at a time. */
 #include "exec/stepper.h"
 
+#include <assert.h>
 #include <string.h>
 
 void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
@@ -69,7 +70,10 @@ static size_t dest_offset(const struct gr_stepper *m, uint32_t channel, const st
         .offset;
 }
 
-/* Move one slot's worth of the step's message: as many pieces of its run as fit. */
+/*
+ * Move one slot's worth of the step's message: as many pieces of its run as fit. The results of
+ * move().
+ */
 static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at)
 {
     const struct gr_split *split = &m->plan->split;
@@ -90,7 +94,8 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
             mv.operand = operand.offset + at->done;
             mv.dest = dest_offset(m, channel, at, chunk) + at->done;
             rc = m->backend->move(m->ctx, &mv);
-            if (rc < 0) {
+            if (GR_DONE != rc) {
+                assert(rc < 0 || 0 == mv.piece); /* the cursor stands before this piece */
                 return rc;
             }
         }
@@ -104,7 +109,7 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
         }
     }
     m->backend->commit(m->ctx, channel, s);
-    return 0;
+    return GR_DONE;
 }
 
 /* Whether the gate lets the step in, and its next slot is ready. 1, 0, or negative. */
@@ -146,7 +151,7 @@ static int run_channel(struct gr_stepper *m, uint32_t channel, uint64_t *moved)
             return 0 == rc ? GR_AGAIN : rc;
         }
         rc = move_slot(m, channel, at);
-        if (rc < 0) {
+        if (GR_DONE != rc) {
             return rc;
         }
         ++*moved;
@@ -158,7 +163,8 @@ static int run_channel(struct gr_stepper *m, uint32_t channel, uint64_t *moved)
     return GR_DONE;
 }
 
-int gr_stepper_run(struct gr_stepper *m, uint64_t *moved)
+/* gr_stepper_run(), but for answers. */
+static int run_channels(struct gr_stepper *m, uint64_t *moved)
 {
     uint32_t c;
     int rc;
@@ -181,6 +187,16 @@ int gr_stepper_run(struct gr_stepper *m, uint64_t *moved)
     }
     return 1 == rc && (NULL == m->backend->finished || m->backend->finished(m->ctx)) ? GR_DONE
                                                                                      : GR_AGAIN;
+}
+
+int gr_stepper_run(struct gr_stepper *m, uint64_t *moved)
+{
+    int rc = run_channels(m, moved);
+
+    if (GR_AGAIN == rc && NULL != m->backend->answer) {
+        m->backend->answer(m->ctx);
+    }
+    return rc;
 }
 
 const struct gr_step *gr_stepper_waits(const struct gr_stepper *m, uint32_t channel)

@@ -50,7 +50,10 @@ struct gr_backend {
      * error.
      */
     int (*ready)(void *ctx, uint32_t channel, const struct gr_step *step);
-    /* Do the step's work on one piece of the slot; ready() said 1. 0, or negative on error. */
+    /*
+     * Do the step's work on one piece of the slot; ready() said 1. GR_DONE, or negative on error.
+     * GR_AGAIN, where a slot has one piece only: to be called again when ready() says 1 again.
+     */
     int (*move)(void *ctx, const struct gr_move *move);
     /* The slot is complete: hand over the written slots, give back the read ones. */
     void (*commit)(void *ctx, uint32_t channel, const struct gr_step *step);
@@ -58,6 +61,11 @@ struct gr_backend {
      * After the last step: whether no other rank uses this rank's memory any more. NULL: none does.
      */
     int (*finished)(void *ctx);
+    /*
+     * gr_stepper_run() returns GR_AGAIN, whatever it waits for: do what other ranks ask of this one.
+     * NULL: they ask for nothing.
+     */
+    void (*answer)(void *ctx);
 };
 
 /* Decides when steps begin (timing/timer.h). All functions get the gate's ctx. */

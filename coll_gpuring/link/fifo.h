@@ -43,6 +43,7 @@ struct gr_link_shared {
     _Atomic uint64_t sideband[GR_NSIDEBAND];       /* written by the writer */
     _Atomic uint64_t withdrawn;                    /* 1 after gr_link_withdraw() */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, since the slab exists */
+    _Atomic uint64_t refused;                      /* 1 after gr_link_refuse() */
     _Alignas(GR_CACHE_LINE) unsigned char slots[]; /* nslots * slot_bytes */
 };
 
@@ -59,6 +60,12 @@ struct gr_link_shared {
  *
  *      reader   none -> open, copies the other part, open -> none: copies this part, too
  *      writer           open -> taken -> done, or refused: the reader copies it
+ *
+ * Where the kernel refuses the reader the writer's memory, the reader asks for a copy through the
+ * slot, of as many bytes at a time as the slot has room for behind the head:
+ *
+ *      reader   none -> asked            copied: copies it out of the slot, -> asked for more, or none
+ *      writer           asked -> copied
  */
 #define GR_DIRECT_PIECES 4
 
@@ -67,13 +74,15 @@ enum gr_offer_state {
     GR_OFFER_OPEN,
     GR_OFFER_TAKEN,
     GR_OFFER_DONE,
-    GR_OFFER_REFUSED
+    GR_OFFER_REFUSED,
+    GR_OFFER_ASKED,
+    GR_OFFER_COPIED
 };
 
 struct gr_offer {
     _Atomic uint64_t state; /* enum gr_offer_state */
     uint64_t from;          /* address in the writer's memory */
-    uint64_t to;            /* address in the reader's memory */
+    uint64_t to;            /* address in the reader's memory; asked: offset in the slot */
     uint64_t bytes;
 };
 
@@ -94,6 +103,7 @@ struct gr_link {
     const void **data_at;          /* inter-node writer: as in gr_fifo; otherwise NULL */
     struct gr_doorbell *bell;      /* of the network at the other end; NULL: none. Borrowed */
     struct gr_link *next_unread;   /* for the writer's executor (exec/host.c) */
+    bool may_not_write;            /* writer: the kernel refuses it the reader's memory */
 };
 
 /* Where the slots of a FIFO lie in device memory, which the host does not access. */
@@ -198,6 +208,7 @@ static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
 
     atomic_store_explicit(&shared->head, count, memory_order_relaxed);
     atomic_store_explicit(&shared->withdrawn, 0, memory_order_relaxed);
+    atomic_store_explicit(&shared->refused, 0, memory_order_relaxed);
     return count;
 }
 
@@ -215,6 +226,7 @@ static inline void gr_link_attach(struct gr_link *l, struct gr_link_shared *shar
     l->valid_bytes = NULL;
     l->data_at = NULL;
     l->bell = NULL;
+    l->may_not_write = false;
 }
 
 /* The next slot of this end. */
@@ -276,6 +288,21 @@ static inline int gr_link_withdrawn(const struct gr_link *l)
 {
     gr_link_fence(memory_order_acquire);
     return 0 != atomic_load_explicit(&l->shared->withdrawn, memory_order_relaxed);
+}
+
+/*
+ * Reader: the kernel will refuse this process the writer's memory from now on. The writer puts what
+ * fits a slot into the slot, and the reader fetches nothing more.
+ */
+static inline void gr_link_refuse(struct gr_link *l)
+{
+    atomic_store_explicit(&l->shared->refused, 1, memory_order_relaxed);
+}
+
+/* Both ends: whether the reader is refused the writer's memory. */
+static inline bool gr_link_is_refused(const struct gr_link *l)
+{
+    return 0 != atomic_load_explicit(&l->shared->refused, memory_order_relaxed);
 }
 
 /*

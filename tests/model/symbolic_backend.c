@@ -444,4 +444,4 @@ static void backend_commit(void *ctx, uint32_t channel, const struct gr_step *s)
     me->budget--;
 }
 
-const struct gr_backend sym_backend = {backend_ready, backend_move, backend_commit, NULL};
+const struct gr_backend sym_backend = {backend_ready, backend_move, backend_commit, NULL, NULL};

@@ -75,7 +75,7 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *s)
     }
 }
 
-static const struct gr_backend ops = {ready, move, commit, NULL};
+static const struct gr_backend ops = {ready, move, commit, NULL, NULL};
 
 /* ---- the gate: the timer, watched ---- */
 

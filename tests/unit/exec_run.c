@@ -45,7 +45,13 @@ static int gate_finished(void *ctx)
     return gr_host_backend.finished(&((struct ex_gate *) ctx)->op);
 }
 
-static const struct gr_backend gated_backend = {gate_ready, gate_move, gate_commit, gate_finished};
+static void gate_answer(void *ctx)
+{
+    gr_host_backend.answer(&((struct ex_gate *) ctx)->op);
+}
+
+static const struct gr_backend gated_backend = {gate_ready, gate_move, gate_commit, gate_finished,
+                                                gate_answer};
 
 /* ---- the timer's gate ---- */
 

@@ -13,6 +13,7 @@ static bool hooked_gone(int pid);
 #define gr_cma_read hooked_read
 #define gr_cma_write hooked_write
 #define gr_cma_is_gone hooked_gone
+#include "exec/fetch.c"
 #include "exec/host.c"
 #undef gr_cma_read
 #undef gr_cma_write
@@ -60,9 +61,15 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
 
 static struct runner *sender; /* whose memory is read, or NULL */
 static int nreads;
+static int read_error; /* errno of each read; 0: they work */
 
 static int hooked_read(int pid, void *to, uint64_t from, size_t bytes)
 {
+    if (0 != read_error) {
+        nreads++;
+        errno = read_error;
+        return GR_ERR_SYS;
+    }
     if (NULL != sender) { /* it asks while the other end is at it: not yet */
         assert_int_equal(gr_stepper_run(&sender->stepper, &sender->moved), GR_AGAIN);
         nreads++;
@@ -70,9 +77,9 @@ static int hooked_read(int pid, void *to, uint64_t from, size_t bytes)
     return gr_cma_read(pid, to, from, bytes);
 }
 
-static size_t written;    /* bytes that were written into another process's memory */
-static int write_error;   /* what writing returns */
-static bool dies_writing; /* it never ends */
+static size_t written;  /* bytes that were written into another process's memory */
+static int write_error; /* errno of each write; 0: they work */
+static bool is_gone;    /* the other process is gone */
 
 static int hooked_write(int pid, uint64_t to, const void *from, size_t bytes)
 {
@@ -80,13 +87,14 @@ static int hooked_write(int pid, uint64_t to, const void *from, size_t bytes)
         written += bytes;
         return gr_cma_write(pid, to, from, bytes);
     }
-    return write_error;
+    errno = write_error;
+    return GR_ERR_SYS;
 }
 
 static bool hooked_gone(int pid)
 {
     (void) pid;
-    return dies_writing;
+    return is_gone;
 }
 
 /* ---- what a waiting rank says, and errors ---- */
@@ -238,10 +246,12 @@ static void a_sender_that_is_dead_is_an_error(void **state)
         runner_start(&r[0], &w, &c, 0);
         runner_start(&r[1], &w, &c, 1);
         r[1].op.pids = nobody;
+        is_gone = true;
         assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), c.direct ? GR_AGAIN : GR_DONE);
         assert_int_equal(gr_host_waits_for(&r[0].op, 0, NULL, ranks), c.direct);
         assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved),
                          c.direct ? GR_ERR_SYS : GR_DONE);
+        is_gone = false;
         ex_buffers_free(&r[0].buffers);
         ex_buffers_free(&r[1].buffers);
     }
@@ -354,7 +364,7 @@ static void what_a_sender_does_not_copy_the_receiver_does(void **state)
     needs_to_fetch();
     for (may = 0; may < 2; may++) {
         begin_offered(&w, r, &c);
-        write_error = GR_ERR_SYS;
+        write_error = EPERM;
         sender = may ? NULL : &r[0];
         assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
         sender = NULL;
@@ -375,15 +385,199 @@ static void a_sender_that_dies_with_an_offer_is_an_error(void **state)
     (void) state;
     needs_to_fetch();
     begin_offered(&w, r, &c);
-    offer = &head_of(gr_link_slot(&r[1].op.in[0]))->offer;
+    offer = &gr_fetch_head(gr_link_slot(&r[1].op.in[0]))->offer;
     atomic_store(&offer->state, GR_OFFER_TAKEN);
-    dies_writing = true;
+    is_gone = true;
     assert_int_equal(settle_offer(offer, w.pids[0]), GR_ERR_SYS);
-    dies_writing = false;
+    assert_int_equal(errno, ESRCH);
+    is_gone = false;
     atomic_store(&offer->state, GR_OFFER_NONE);
     assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
     end_offered(&w, r, &c);
 }
+
+/* ---- what the kernel refuses ---- */
+
+/* A bcast in which the receiver may not read, on the links of the one before it. */
+static void bcast_refused(const struct ex_world *w, struct ex_case *c, int error, int rounds)
+{
+    unsigned char *want = ex_want(c, 2);
+    struct runner r[2];
+    int ranks[2 * GR_FAN], k;
+    char why[160];
+
+    for (k = 0; k < 2; k++) {
+        runner_start(&r[k], w, c, k);
+    }
+    nreads = 0;
+    read_error = error;
+    assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_AGAIN);
+    for (k = 0; k < rounds; k++) { /* a part of the message in each */
+        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_AGAIN);
+        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_AGAIN);
+        assert_int_equal(gr_host_waits_for(&r[1].op, 0, gr_stepper_waits(&r[1].stepper, 0), ranks),
+                         1);
+        assert_int_equal(ranks[0], 0);
+        assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_AGAIN);
+    }
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
+    assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_DONE);
+    read_error = 0;
+    assert_int_equal(r[1].op.refused.error, nreads > 0 ? error : 0);
+    assert_int_equal(ex_buffers_check(&r[1].buffers, c, 2, 1, want, why, sizeof(why)), 0);
+    ex_buffers_free(&r[0].buffers);
+    ex_buffers_free(&r[1].buffers);
+    free(want);
+}
+
+/*
+ * Through the slot, by parts where the message is longer. Later a message that fits lies there at
+ * once, where the process is refused, and is tried again, where only its memory was.
+ */
+static void what_is_refused_comes_through_its_slot(void **state)
+{
+    static const struct {
+        int error, lasts;
+    } rows[] = {{EFAULT, 0}, {ENOMEM, 0}, {EPERM, 1}, {ESRCH, 1}, {ENOSYS, 1}};
+    struct ex_case c = {.coll = GR_COLL_BCAST,
+                        .way = GR_ALGO_FLAT,
+                        .kind = EX_F64_SUM,
+                        .nchannels = 1,
+                        .direct = 1,
+                        .direct_bytes = 1 << 20,
+                        .seed = 9};
+    const int fits = (512 - (int) GR_DIRECT_HEAD) / 8;
+    struct ex_world w;
+    size_t k;
+
+    (void) state;
+    needs_to_fetch();
+    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        open_world(&w, 2, 1, 2, 512, "");
+        assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
+        c.count = (size_t) fits * 9 + 1;
+        bcast_refused(&w, &c, rows[k].error, 10);
+        assert_int_equal(nreads, 1);
+        bcast_refused(&w, &c, rows[k].error, 10);
+        assert_int_equal(nreads, !rows[k].lasts);
+        c.count = (size_t) fits;
+        bcast_refused(&w, &c, rows[k].error, !rows[k].lasts);
+        assert_int_equal(nreads, !rows[k].lasts);
+        ex_leave(&w); /* the next team of these slabs is not refused */
+        assert_int_equal(ex_team(&w), 0);
+        assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
+        bcast_refused(&w, &c, 0, 0);
+        assert_false(gr_link_is_refused(&w.ranks[1].team->data.in[0]));
+        ex_close(&w);
+    }
+}
+
+/* It is refused, and found to have ended then, or while the receiver waits for its copy. */
+static void a_sender_that_dies_when_it_is_asked_is_an_error(void **state)
+{
+    struct ex_world w;
+    struct runner r[2];
+    struct ex_case c;
+    int late, k, rc;
+
+    (void) state;
+    needs_to_fetch();
+    for (late = 0; late < 2; late++) {
+        begin_offered(&w, r, &c);
+        read_error = ESRCH;
+        is_gone = !late;
+        rc = gr_stepper_run(&r[1].stepper, &r[1].moved);
+        is_gone = true;
+        for (k = 0; k < 2 * POLLS_TO_ASK && GR_AGAIN == rc; k++) {
+            rc = gr_stepper_run(&r[1].stepper, &r[1].moved);
+        }
+        assert_int_equal(rc, GR_ERR_SYS);
+        assert_true(late ? k > 0 : 0 == k);
+        is_gone = false;
+        read_error = 0;
+        ex_buffers_free(&r[0].buffers);
+        ex_buffers_free(&r[1].buffers);
+        ex_close(&w);
+    }
+}
+
+/* Its call fails while it is asked: what lies in its buffers then is no message. */
+static void a_sender_that_fails_when_it_is_asked_is_an_error(void **state)
+{
+    struct ex_world w;
+    struct runner r[2];
+    struct ex_case c;
+
+    (void) state;
+    needs_to_fetch();
+    begin_offered(&w, r, &c);
+    read_error = EFAULT;
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_AGAIN);
+    gr_host_withdraw(&r[0].op);
+    assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_ERR_SYS);
+    read_error = 0;
+    ex_buffers_free(&r[0].buffers);
+    ex_buffers_free(&r[1].buffers);
+    ex_close(&w);
+}
+
+/* For a receiver that is refused: a step that only sends copies at once, not when it has sent. */
+static void a_message_is_in_its_slot_when_it_is_sent(void **state)
+{
+    const struct gr_step step = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {1}};
+    const struct gr_move move = {.step = &step, .count = 3, .last = 1};
+    int32_t in[3] = {11, 12, 13};
+    struct ex_world w;
+    struct gr_host_op op;
+    unsigned char *slot;
+
+    (void) state;
+    open_world(&w, 2, 1, 2, 512, "");
+    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
+    gr_link_refuse(&w.ranks[1].team->data.in[0]);
+    op = (struct gr_host_op) {.in = w.ranks[0].team->data.in,
+                              .out = w.ranks[0].team->data.out,
+                              .p = 2,
+                              .nchannels = 1,
+                              .reducer = {.elem_bytes = 4},
+                              .direct = 1,
+                              .space = {(unsigned char *) in, NULL, NULL},
+                              .pids = w.pids};
+    slot = gr_link_slot(&op.out[1]);
+    memset(slot, 0xee, 512);
+    assert_int_equal(gr_host_backend.ready(&op, 0, &step), 1);
+    assert_int_equal(gr_host_backend.move(&op, &move), 0);
+    assert_int_equal(gr_fetch_head(slot)->at[0], 0);
+    assert_memory_equal(slot + GR_DIRECT_HEAD, in, sizeof(in));
+    ex_close(&w);
+}
+
+/* A sender that may not write is not tried again, and the receiver copies both halves. */
+static void a_refused_offer_is_not_taken_again(void **state)
+{
+    static const struct {
+        int error, lasts;
+    } rows[] = {{EFAULT, 0}, {EPERM, 1}};
+    struct ex_world w;
+    struct runner r[2];
+    struct ex_case c;
+    size_t k;
+
+    (void) state;
+    needs_to_fetch();
+    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        begin_offered(&w, r, &c);
+        write_error = rows[k].error;
+        sender = &r[0];
+        assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_DONE);
+        sender = NULL;
+        write_error = 0;
+        assert_int_equal(r[0].op.out[1].may_not_write, rows[k].lasts);
+        end_offered(&w, r, &c);
+    }
+}
+
+/* ---- slots ---- */
 
 /*
  * No schedule has such steps today: a message of two chunks that lie apart, stored by its sender,
@@ -620,6 +814,11 @@ int main(void)
         cmocka_unit_test(a_sender_copies_what_is_offered),
         cmocka_unit_test(what_a_sender_does_not_copy_the_receiver_does),
         cmocka_unit_test(a_sender_that_dies_with_an_offer_is_an_error),
+        cmocka_unit_test(what_is_refused_comes_through_its_slot),
+        cmocka_unit_test(a_sender_that_dies_when_it_is_asked_is_an_error),
+        cmocka_unit_test(a_sender_that_fails_when_it_is_asked_is_an_error),
+        cmocka_unit_test(a_message_is_in_its_slot_when_it_is_sent),
+        cmocka_unit_test(a_refused_offer_is_not_taken_again),
         cmocka_unit_test(a_slot_may_hold_several_pieces),
         cmocka_unit_test(a_result_may_overlap_the_input),
         cmocka_unit_test(elements_may_be_long),

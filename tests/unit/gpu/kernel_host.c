@@ -123,7 +123,7 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *step)
     gr_host_backend.commit(&r->op, channel, step);
 }
 
-static const struct gr_backend ops = {ready, move, commit, NULL};
+static const struct gr_backend ops = {ready, move, commit, NULL, NULL};
 
 static void *allocate(size_t bytes)
 {
