@@ -19,12 +19,6 @@ good_by_staging() { all_good && [ "$(device_calls)" -eq 0 ]; }
 good_falls_back() { all_good && seen '^# gpuring calls [0-9]+ handovers [1-9]'; }
 said_once() { [ "$(lines_seen "$1")" -eq 1 ]; }
 
-# wrapper NAME LINE: a program for WRAPPER, which does LINE at each rank and then runs what it is given
-wrapper() {
-    printf '#!/bin/sh\n%s\nexec "$@"\n' "$2" >"$work/$1"
-    chmod +x "$work/$1"
-}
-
 # on_devices TEXT JUDGE NP [OPTIONS...] -- PROGRAM [ARGS...]
 on_devices() {
     local text=$1 judge=$2

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device memory of test programs, through the CUDA driver, which is loaded at run time (devmem.h).
+ * Device memory of test programs, through the CUDA driver, which is loaded at run time, and secret
+ * memory of the host (devmem.h).
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* syscall */
+#endif
 #include "devmem.h"
 
 #include <dlfcn.h>
@@ -10,14 +14,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#define PAGE ((size_t) 4096)
 #define MAX_DEVICES 16
 #define GRANULE ((size_t) 2 << 20) /* of memory that is mapped */
 #define INVALID_DEVICE 101         /* CUDA_ERROR_INVALID_DEVICE */
 
 static const char *const names[] = {"host",      "device",     "managed", "pinned",
                                     "pool",      "other",      "vmm",     "other_pool",
-                                    "other_vmm", "registered", "mixed"};
+                                    "other_vmm", "registered", "mixed",   "secret"};
 
 /* cuda.h's, which need not be there: memory of a device, and the right to use it. */
 struct place {
@@ -161,7 +169,7 @@ enum devmem_kind devmem_open(void)
         exit(1);
     }
     kind = (enum devmem_kind) k;
-    if (DEVMEM_HOST != kind && 0 == devices) {
+    if (DEVMEM_HOST != kind && DEVMEM_SECRET != kind && 0 == devices) {
         load();
         rank = NULL != number ? atoi(number) : 0;
         device = rank % devices;
@@ -241,11 +249,45 @@ static void *register_alloc(size_t bytes)
     return at;
 }
 
+/* A page before the buffer says how long the mapping is. */
+static void *secret_alloc(size_t bytes)
+{
+#if defined(SYS_memfd_secret)
+    int fd = (int) syscall(SYS_memfd_secret, 0);
+#else
+    int fd = -1;
+#endif
+    size_t whole = (bytes + 2 * PAGE - 1) / PAGE * PAGE;
+    char *at = MAP_FAILED;
+
+    if (fd >= 0 && 0 == ftruncate(fd, (off_t) whole)) {
+        at = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (MAP_FAILED == (void *) at) {
+        perror("devmem: secret memory");
+        abort();
+    }
+    close(fd);
+    memcpy(at, &whole, sizeof whole);
+    return at + PAGE;
+}
+
+static void secret_free(char *at)
+{
+    size_t whole;
+
+    memcpy(&whole, at - PAGE, sizeof whole);
+    munmap(at - PAGE, whole);
+}
+
 void *devmem_alloc(enum devmem_kind of, size_t bytes)
 {
     uint64_t at = 0;
     void *host = NULL;
 
+    if (DEVMEM_SECRET == of) {
+        return secret_alloc(bytes);
+    }
     check(cu.set_current(context(device)), "cuCtxSetCurrent");
     switch (of) {
     case DEVMEM_MANAGED:
@@ -286,6 +328,10 @@ void *devmem_alloc(enum devmem_kind of, size_t bytes)
 
 void devmem_free(enum devmem_kind of, void *at)
 {
+    if (DEVMEM_SECRET == of) {
+        secret_free(at);
+        return;
+    }
     check(cu.set_current(context(device)), "cuCtxSetCurrent");
     switch (of) {
     case DEVMEM_PINNED:
@@ -314,12 +360,20 @@ void devmem_free(enum devmem_kind of, void *at)
 
 void devmem_put(void *to, const void *host, size_t bytes)
 {
+    if (NULL == library) { /* secret memory */
+        memcpy(to, host, bytes);
+        return;
+    }
     check(cu.set_current(context(device)), "cuCtxSetCurrent");
     check(cu.copy((uintptr_t) to, (uintptr_t) host, bytes), "cuMemcpy");
 }
 
 void devmem_get(void *host, const void *from, size_t bytes)
 {
+    if (NULL == library) { /* secret memory */
+        memcpy(host, from, bytes);
+        return;
+    }
     check(cu.set_current(context(device)), "cuCtxSetCurrent");
     check(cu.copy((uintptr_t) host, (uintptr_t) from, bytes), "cuMemcpy");
 }

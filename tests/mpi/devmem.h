@@ -13,7 +13,8 @@
  *     GPURING_MEMORY=other_pool, other_vmm  pool and vmm on the device after this rank's, with
  *                              access for this rank's where the devices reach each other
  *     GPURING_MEMORY=registered  malloc and cudaHostRegister
- *     GPURING_MEMORY=mixed     each buffer of each rank another
+ *     GPURING_MEMORY=mixed     each buffer of each rank another of these
+ *     GPURING_MEMORY=secret    host memory that the kernel copies for no other process (memfd_secret)
  */
 #ifndef TEST_DEVMEM_H
 #define TEST_DEVMEM_H
@@ -32,7 +33,8 @@ enum devmem_kind {
     DEVMEM_OTHER_POOL,
     DEVMEM_OTHER_VMM,
     DEVMEM_REGISTERED,
-    DEVMEM_MIXED
+    DEVMEM_MIXED,
+    DEVMEM_SECRET
 };
 
 /* What the environment says. Loads the driver where it must; before MPI_Init. */
@@ -44,7 +46,7 @@ enum devmem_kind devmem_open(void);
  */
 void *devmem_driver(const char *name);
 
-/* The kind of the next buffer: for DEVMEM_MIXED any of the others. */
+/* The kind of the next buffer: for DEVMEM_MIXED any of those before it. */
 enum devmem_kind devmem_next(void);
 
 /* bytes of that kind, not DEVMEM_HOST; aborts when there are none. Any thread. */

@@ -158,6 +158,12 @@ grun() {
     cat "$work/messages" >>"$out"
 }
 
+# wrapper NAME LINE: a program for WRAPPER, which does LINE at each rank and then runs what it is given
+wrapper() {
+    printf '#!/bin/sh\n%s\nexec "$@"\n' "$2" >"$work/$1"
+    chmod +x "$work/$1"
+}
+
 # Starts in the background; gwait waits for it.
 gstart() {
     make_line "$@"
