@@ -5,11 +5,7 @@
 
 # Where the memory of a rank cannot be opened any more, new persistent requests are left to Open MPI, which then must not
 # read it either.
-if [ "$OMPI_SERIES" -ge 5 ]; then
-    MPIRUN="$MPIRUN --mca smsc ^cma"
-else
-    MPIRUN="$MPIRUN --mca btl_vader_single_copy_mechanism none"
-fi
+MPIRUN="$MPIRUN --mca btl_vader_single_copy_mechanism none --mca smsc ^cma" # 4.1, and later series
 
 # HOW RANK RANKS: lost rights; seccomp on one rank: it cannot read the others, not dumpable: the others cannot read it
 refused() { grun "$3" "${@:4}" -- refused "$1" "$2" "$(depth 1 4)"; }
