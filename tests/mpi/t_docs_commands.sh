@@ -10,10 +10,11 @@ pages=$top/tests/mpi/docs_pages.py
 NOT_RUN=${NOT_RUN:-20} # blocks that may be marked so: raise it with a reason in the commit
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
-# tree DIR: a tree as a reader has it: the sources, and what was built in build/. What commands write stays in it.
+# tree DIR: a tree as a reader has it: the sources, and what was built in build/. What commands write stays in it. The slash
+# has find follow $top where that is a symbolic link.
 tree() {
     mkdir "$1"
-    find "$top" -mindepth 1 -maxdepth 1 ! -name 'build*' ! -name '.*' -exec ln -s -t "$1" {} +
+    find "$top/" -mindepth 1 -maxdepth 1 ! -name 'build*' ! -name '.*' -exec ln -s -t "$1" {} +
     ln -s "$builddir" "$1/build"
 }
 
@@ -33,6 +34,10 @@ found() {
     tap_result $? "$1: '$3' is found" "$work/why"
 }
 
+ln -s "$top" "$work/link"
+(top=$work/link && tree "$work/linked")
+[ -e "$work/linked/docs/testing.md" ]
+tap_result $? "a tree that is reached through a symbolic link has all of it"
 tree "$work/planted"
 rm "$work/planted/docs"
 none links "links of pages, and pages that sources name, are there"
