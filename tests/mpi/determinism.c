@@ -3,7 +3,7 @@
  * Same inputs, same bits: determinism [RUNS]. Floating-point inputs whose sums depend on the order
  * of addition; every run has other delays, drawn from GPURING_DELAYS. Prints a hash of all results,
  * to be compared between jobs with one GPURING_SEED. Blocking, nonblocking and persistent forms
- * give the same bits where gpuring does them.
+ * give the same bits where gpuring does them, in place, too.
  */
 #include <math.h>
 #include <mpi.h>
@@ -70,7 +70,9 @@ static void fill(const struct shape *s, void *buf, int count, uint64_t key)
 /* What of a call does not change from run to run. */
 struct sum {
     struct form_call call;
-    size_t bytes;        /* of the result on this rank */
+    size_t bytes;   /* of the result on this rank */
+    const void *in; /* an input for calls in place, of in_bytes; else NULL */
+    size_t in_bytes;
     MPI_Request request; /* the persistent one, made by its first run */
     uint64_t hash;       /* of the first result */
     bool same;           /* all others were like it */
@@ -105,6 +107,9 @@ static void sum_run(struct sum *sum, enum form form, bool first, uint64_t key)
     uint64_t h;
 
     memset(sum->call.recv, 0, sum->bytes);
+    if (NULL != sum->in) {
+        memcpy(sum->call.recv, sum->in, sum->in_bytes);
+    }
     quick_delay(&delays, 1000);
     form_start(&sum->call, form, request);
     quick_delay(&delays, 300);
@@ -112,6 +117,16 @@ static void sum_run(struct sum *sum, enum form form, bool first, uint64_t key)
     h = hash(key, sum->call.recv, sum->bytes);
     sum->hash = first ? h : sum->hash;
     sum->same = sum->same && h == sum->hash;
+}
+
+/* Runs are in place from now on, in a reduce at the root, with this input. */
+static void sum_in_place(struct sum *sum, const void *in, size_t bytes)
+{
+    if (COLL_REDUCE != sum->call.shape.coll || test_rank == sum->call.root) {
+        sum->call.send = MPI_IN_PLACE;
+        sum->in = in;
+        sum->in_bytes = bytes;
+    }
 }
 
 static void sum_end(struct sum *sum)
@@ -146,6 +161,11 @@ static void repeat(enum coll coll, const struct shape *s, int runs, uint64_t key
             sum_run(&sum, (enum form) form, 0 == i, key);
         }
         sum_end(&sum);
+        if (mpit_counts_read().calls > 0) { /* of gpuring; other components need not be alike */
+            sum_in_place(&sum, in, (size_t) total * size);
+            sum_run(&sum, (enum form) form, false, key);
+            sum_end(&sum);
+        }
         hashes[form] = sum.hash;
         *same = *same && sum.same;
     }

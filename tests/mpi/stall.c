@@ -6,6 +6,9 @@
  *     stop    rank 1 stops itself (SIGSTOP) before a call; the script continues it
  *     first   the same before the very first call on the communicator, so in set-up
  *     kill    rank 1 kills itself (SIGKILL)
+ *     exit    rank 1 exits without MPI_Finalize
+ *     abort   rank 1 calls MPI_Abort
+ *     crash   rank 1 gets SIGSEGV, for which Open MPI has a handler
  *     sleep   rank 1 sleeps SECONDS (default 3)
  *     loop    all ranks call for SECONDS (default 60); the script kills them
  *
@@ -52,6 +55,12 @@ static void stall(const char *mode, int seconds)
     fflush(stdout);
     if (0 == strcmp(mode, "sleep")) {
         quick_sleep(seconds * 1000000);
+    } else if (0 == strcmp(mode, "exit")) {
+        exit(3);
+    } else if (0 == strcmp(mode, "abort")) {
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    } else if (0 == strcmp(mode, "crash")) {
+        raise(SIGSEGV);
     } else {
         raise(0 == strcmp(mode, "kill") ? SIGKILL : SIGSTOP);
     }

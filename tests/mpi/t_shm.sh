@@ -42,11 +42,13 @@ for delay in $(depth '0.6 1.0' '0.4 0.6 0.8 1.0 1.3'); do
     tap_check "killed after $delay s, while setting up: nothing is left" nothing_left
 done
 
-gstart $np -- stall kill
-wait_for 60 seen '^# rank 1 stalls'
-gwait
-tap_check "one rank killed: the job ends" [ "$rc" -ne 0 ]
-tap_check "one rank killed: nothing is left" nothing_left
+for end in kill exit abort crash; do
+    gstart $np -- stall $end
+    wait_for 60 seen '^# rank 1 stalls'
+    gwait
+    tap_check "one rank ends by $end: so does the job" [ "$rc" -ne 0 ]
+    tap_check "one rank ends by $end: nothing is left" nothing_left
+done
 
 if [ "$GR_OWN_SHM" = 1 ]; then
     wait_for 60 mount -o remount,size=256k /dev/shm # refused while what killed ranks held is more than that
