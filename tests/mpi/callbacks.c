@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives inside attribute callbacks: of MPI_Comm_dup, MPI_Comm_free, MPI_Comm_delete_attr, and
- * in MPI_Finalize, which deletes the attributes of MPI_COMM_SELF first. A callback calls on the
- * communicator that is being copied or freed, on MPI_COMM_WORLD, and on one that it makes.
+ * Collectives inside attribute callbacks: of MPI_Comm_dup, MPI_Comm_free, MPI_Comm_delete_attr,
+ * MPI_Type_free, and in MPI_Finalize, which deletes the attributes of MPI_COMM_SELF first. A
+ * callback calls on the communicator that is being copied or freed, on MPI_COMM_WORLD, and on one
+ * that it makes.
  *
- * What a callback in MPI_Finalize finds wrong it says by MPI_Abort.
+ * What a callback in MPI_Finalize finds wrong it says by MPI_Abort. Without gpuring, Open MPI 4.1.4
+ * hangs in the row of MPI_Type_free.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -66,6 +68,72 @@ static int on_delete(MPI_Comm comm, int key, void *value, void *extra)
     (void) extra;
     right = call_everywhere(comm) && right;
     return MPI_SUCCESS;
+}
+
+/* The attribute is a communicator, which only the library that set it knows. */
+static int on_delete_inner(MPI_Comm comm, int key, void *value, void *extra)
+{
+    MPI_Comm *inner = value;
+
+    (void) comm;
+    (void) key;
+    (void) extra;
+    right = call_all(*inner) && right;
+    MPI_Comm_free(inner);
+    times++;
+    return MPI_SUCCESS;
+}
+
+static int on_delete_type(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void) type;
+    (void) key;
+    (void) extra;
+    right = call_all(*(MPI_Comm *) value) && right;
+    times++;
+    return MPI_SUCCESS;
+}
+
+static void free_outer(void)
+{
+    MPI_Comm comm, inner;
+    int key;
+
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete_inner, &key, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_dup(comm, &inner);
+    MPI_Comm_set_attr(comm, key, &inner);
+    MPI_Comm_free_keyval(&key); /* the attribute stays */
+    MPI_Comm_free(&comm);
+}
+
+/* The type of a nonblocking call that is under way, so that the callback may come with its end. */
+static bool free_type(void)
+{
+    enum { COUNT = 30000 };
+    int *data = malloc(2 * COUNT * sizeof *data), key;
+    MPI_Request request;
+    MPI_Datatype type;
+    MPI_Comm comm;
+    bool ok;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, on_delete_type, &key, NULL);
+    MPI_Type_vector(COUNT, 1, 2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_set_attr(type, key, &comm);
+    for (int i = 0; i < 2 * COUNT; i++) {
+        data[i] = i + test_rank;
+    }
+    quick_delay(&mine, 5000);
+    MPI_Ibcast(data, 1, type, 0, MPI_COMM_WORLD, &request);
+    MPI_Type_free(&type);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ok = 2 * COUNT - 2 == data[2 * COUNT - 2] && 1 + test_rank == data[1];
+    MPI_Type_free_keyval(&key);
+    MPI_Comm_free(&comm);
+    free(data);
+    return ok;
 }
 
 /* A nonblocking call is under way meanwhile, on the communicator that is freed. */
@@ -133,6 +201,10 @@ int main(int argc, char **argv)
     MPI_Comm_set_attr(MPI_COMM_WORLD, key, &right);
     MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
     tap_check(right && 5 == times, "of an attribute that is deleted");
+    free_outer();
+    tap_check(right && 6 == times, "on a communicator that is an attribute, and freed");
+    ok = free_type();
+    tap_check(ok && right && 7 == times, "of a type, with a call of that type under way");
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &last, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, last, NULL);
     return test_end();

@@ -151,6 +151,22 @@ static MPI_Comm from_merge(void)
     return c;
 }
 
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+static MPI_Session session = MPI_SESSION_NULL;
+
+static MPI_Comm from_session(void)
+{
+    MPI_Group group;
+    MPI_Comm c;
+
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "comms", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &c);
+    MPI_Group_free(&group);
+    return c;
+}
+#endif
+
 static const struct {
     const char *name;
     MPI_Comm (*make)(void);
@@ -167,6 +183,9 @@ static const struct {
     {"merged", from_merge},
     {"graph of a grid", from_graph_of_cart},
     {"part of a grid", from_part_of_cart},
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+    {"a session", from_session},
+#endif
 };
 
 static int find_type(MPI_Datatype type)
@@ -375,5 +394,8 @@ int main(int argc, char **argv)
     dtypes_init();
     test_origins();
     test_inter();
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+    MPI_Session_finalize(&session);
+#endif
     return test_end();
 }
