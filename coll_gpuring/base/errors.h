@@ -24,12 +24,13 @@ enum gr_error {
     GR_ERR_UNREACHED = -14, /* no transport reaches a peer */
     GR_ERR_LOST = -15,      /* the connection to a peer was lost */
     /* of the engine */
-    GR_ERR_FAILED = -16,       /* the call has failed, and the reason was reported */
-    GR_ERR_FALLBACK = -17,     /* the call is left to another implementation, on all ranks */
-    GR_ERR_DIFFER = -18,       /* the ranks' calls do not match */
-    GR_ERR_REVOKED = -19,      /* the communicator was revoked */
-    GR_ERR_LOST_RANK = -20,    /* a rank of the communicator has ended */
-    GR_ERR_NOT_SUPPORTED = -21 /* this machine does not have what it needs */
+    GR_ERR_FAILED = -16,        /* the call has failed, and the reason was reported */
+    GR_ERR_FALLBACK = -17,      /* the call is left to another implementation, on all ranks */
+    GR_ERR_DIFFER = -18,        /* the ranks' calls do not match */
+    GR_ERR_REVOKED = -19,       /* the communicator was revoked */
+    GR_ERR_LOST_RANK = -20,     /* a rank of the communicator has ended */
+    GR_ERR_NOT_SUPPORTED = -21, /* this machine does not have what it needs */
+    GR_ERR_TRUNCATE = -22       /* the ranks' calls do not match: only in their bytes */
 };
 
 #endif

@@ -115,6 +115,7 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
     }
     a->exchange = (struct gr_mailbox_call) {
         .coll = GR_COLL_ALLGATHER,
+        .kind = GR_LABEL_NOT_COMPARED, /* the records are, as a whole */
         .in = (unsigned char *) &a->record,
         .out = (unsigned char *) a->records,
         .count = op->agreed.zero_copy ? sizeof(a->record) : GR_CALL_RECORD_SHORT,
@@ -340,8 +341,8 @@ int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
     if (NULL != op->queue->team->remote) {
         return poll_links(op, moved);
     }
-    return gr_mailbox_is_posted(box, call) && gr_mailbox_take(box, call, moved) ? GR_DONE
-                                                                                : GR_AGAIN;
+    return gr_mailbox_is_posted(box, call) && 1 == gr_mailbox_take(box, call, moved) ? GR_DONE
+                                                                                     : GR_AGAIN;
 }
 
 void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t size)

@@ -17,22 +17,22 @@
 #include <stdio.h>
 
 /* Printed, and to be sent. */
-static void fail_aloud(struct gr_comm *comm, const char *why)
+static void fail_aloud(struct gr_comm *comm, int code, const char *why)
 {
     if (0 == comm->failed) {
         mca_coll_gpuring_warn("failed-here", comm->rank, gr_comm_name(comm), why);
-        mca_coll_gpuring_fail(comm, GR_ERR_FAILED, why);
+        mca_coll_gpuring_fail(comm, code, why);
     }
 }
 
 int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why)
 {
-    fail_aloud(comm, why);
+    fail_aloud(comm, GR_ERR_FAILED, why);
     mca_coll_gpuring_failure_tell(comm);
     return code;
 }
 
-void mca_coll_gpuring_op_report_failure(const struct gr_op *op, const char *what,
+void mca_coll_gpuring_op_report_failure(const struct gr_op *op, int code, const char *what,
                                         const char *reason)
 {
     struct gr_comm *comm = op->queue->comm;
@@ -40,7 +40,7 @@ void mca_coll_gpuring_op_report_failure(const struct gr_op *op, const char *what
 
     snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->id].name,
              (unsigned long long) op->seq, what, reason);
-    fail_aloud(comm, why);
+    fail_aloud(comm, code, why);
 }
 
 const char *mca_coll_gpuring_error_text(int rc)
@@ -49,6 +49,7 @@ const char *mca_coll_gpuring_error_text(int rc)
     case GR_ERR_FAILED:
         return "an error";
     case GR_ERR_DIFFER:
+    case GR_ERR_TRUNCATE:
         return "the calls of the ranks do not match";
     case GR_ERR_REVOKED:
         return "the communicator was revoked";
@@ -69,7 +70,7 @@ const char *mca_coll_gpuring_error_text(int rc)
 
 void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc)
 {
-    mca_coll_gpuring_op_report_failure(op, "", mca_coll_gpuring_error_text(rc));
+    mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", mca_coll_gpuring_error_text(rc));
 }
 
 int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough)

@@ -24,14 +24,15 @@ struct gr_op;
 int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why);
 
 /*
- * An op fails on this rank: fail the communicator and report what failed, and the reason. The other
- * ranks are told by the next mca_coll_gpuring_failure_tell(). Thread-safe. Does nothing where the
- * communicator has failed already.
+ * An op fails on this rank: fail the communicator, whose calls return `code` (GR_ERR_...) from now
+ * on, and report what failed, and the reason. The other ranks are told by the next
+ * mca_coll_gpuring_failure_tell(). Thread-safe. Does nothing where the communicator has failed
+ * already.
  */
-void mca_coll_gpuring_op_report_failure(const struct gr_op *op, const char *what,
+void mca_coll_gpuring_op_report_failure(const struct gr_op *op, int code, const char *what,
                                         const char *reason);
 
-/* The same for an error of exec/, link/ or net/: reports rc (base/errors.h) in words. */
+/* The same for an error of exec/, link/ or net/, with GR_ERR_FAILED: reports rc in words. */
 void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc);
 
 /* An error code in words. */

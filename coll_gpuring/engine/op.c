@@ -118,7 +118,8 @@ static void fail_messages(struct gr_op *op, const char *what)
 {
     int rc = mca_coll_gpuring_failure_of_message(op->comm);
 
-    mca_coll_gpuring_op_report_failure(op, what, "no memory, or Open MPI could not send a message");
+    mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, what,
+                                       "no memory, or Open MPI could not send a message");
     mca_coll_gpuring_op_over(op, rc);
 }
 
@@ -285,8 +286,8 @@ static bool run(struct gr_op *op, bool here, uint64_t *moved)
 
     if (GR_DONE == rc) {
         mca_coll_gpuring_op_end(op);
-    } else if (GR_AGAIN != rc) {
-        mca_coll_gpuring_op_abort(op, here, GR_ERR_FAILED);
+    } else if (GR_AGAIN != rc) { /* poll has failed the communicator */
+        mca_coll_gpuring_op_abort(op, here, op->comm->failed);
     }
     return GR_OP_RUNNING != op->phase;
 }

@@ -24,12 +24,12 @@ static bool is_started(const struct gr_op *op)
 void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
 {
     if (0 != rc && GR_ERR_FALLBACK != rc) {
-        mca_coll_gpuring_op_report_failure(op, "", mca_coll_gpuring_error_text(rc));
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", mca_coll_gpuring_error_text(rc));
     }
     op->rc = op->hooks->release(op, is_started(op) ? op->exec->finish(op, rc) : rc);
     if (op->rc != rc) {
-        mca_coll_gpuring_op_report_failure(
-            op, "results could not be copied: ", mca_coll_gpuring_error_text(op->rc));
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "results could not be copied: ",
+                                           mca_coll_gpuring_error_text(op->rc));
     }
     op->phase = GR_OP_DONE;
 }

@@ -342,6 +342,7 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
 static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_mailbox *box;
+    int rc = 0;
     unsigned k;
 
     append(queue, op);
@@ -352,14 +353,15 @@ static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
     queue->unposted = NULL;
     op->phase = GR_OP_RUNNING;
     box = early_box(queue, op);
-    for (k = mca_coll_gpuring_polls_per_progress(); k > 0; k--) {
-        if (gr_mailbox_take(box, op->early.call, &queue->watch.moved)) {
-            remove_first(queue);
-            mca_coll_gpuring_op_end(op);
-            return true;
-        }
+    for (k = mca_coll_gpuring_polls_per_progress(); k > 0 && 0 == rc; k--) {
+        rc = gr_mailbox_take(box, op->early.call, &queue->watch.moved);
     }
-    return false;
+    if (1 != rc) {
+        return false; /* an error, too, is left to op->exec */
+    }
+    remove_first(queue);
+    mca_coll_gpuring_op_end(op);
+    return true;
 }
 
 int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)

@@ -134,7 +134,7 @@ static int device_start(struct gr_op *op)
     }
     if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) op->kernel, space,
                             op->agreed.zero_copy ? op->agreement.handles : NULL)) {
-        mca_coll_gpuring_op_report_failure(op, "", gr_gpu_error());
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", gr_gpu_error());
         return GR_ERR_FAILED;
     }
     return begin_timing(op);
@@ -147,7 +147,7 @@ static int device_poll(struct gr_op *op, uint64_t *moved)
     int rc = gr_gpu_op_poll(&op->run.device.op, moved);
 
     if (GR_ERR_CUDA == rc || GR_ERR_GPU_SPACE == rc) {
-        mca_coll_gpuring_op_report_failure(op, "a kernel failed: ", gr_gpu_error());
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "a kernel failed: ", gr_gpu_error());
     } else if (rc < 0) {
         mca_coll_gpuring_op_report_error(op, rc);
     }

@@ -8,7 +8,9 @@
  */
 #include "engine/run_mailbox.h"
 
+#include "base/errors.h"
 #include "base/status.h"
+#include "engine/failure.h"
 #include "engine/host_steps.h"
 #include "engine/op.h"
 #include "engine/op_end.h"
@@ -42,6 +44,7 @@ static int mailbox_prepare(struct gr_op *op)
     }
     call->coll = r->coll;
     call->root = r->root;
+    call->kind = gr_label_kind(r->coll, r->root);
     call->in = data->in;
     call->out = data->out;
     call->count = GR_COLL_ALLGATHER == r->coll || GR_COLL_REDUCE_SCATTER == r->coll ||
@@ -65,16 +68,49 @@ static int mailbox_start(struct gr_op *op)
     return 0;
 }
 
+/* What a label says of a call: its root where it has one, and what a rank posts. */
+static void describe_label(uint64_t label, char *text, size_t size)
+{
+    enum gr_coll coll = gr_label_coll(label);
+    size_t used = (size_t) snprintf(text, size, "%zu bytes", gr_label_bytes(label));
+
+    if (coll < GR_NCOLLS && gr_coll_is_rooted(coll)) {
+        snprintf(text + used, size - used, ", root %d", gr_label_root(label));
+    }
+}
+
+/* Name both calls: report_failure() names this rank's. rc: of gr_mailbox_take(). Returns rc. */
+static int report_difference(const struct gr_op *op, int rc)
+{
+    const struct gr_grouped *c = &op->run.mailbox;
+    const struct gr_boards *boards =
+        posts_in_turn(op) ? gr_grouped_at(c) : gr_team_boards(op->queue->team, GR_WAY_MAILBOX);
+    struct gr_label_pair pair =
+        gr_mailbox_difference(&boards->box, posts_in_turn(op) ? &c->now : &c->whole);
+    enum gr_coll theirs = gr_label_coll(pair.posted);
+    char why[sizeof(op->comm->why)], expected[40], posted[40];
+
+    describe_label(pair.expected, expected, sizeof(expected));
+    describe_label(pair.posted, posted, sizeof(posted));
+    snprintf(why, sizeof(why), "expects %s of rank %d, which calls %s: %s", expected,
+             boards->group.first + pair.rank * boards->group.step,
+             theirs < GR_NCOLLS ? gr_coll_name(theirs) : "no collective", posted);
+    mca_coll_gpuring_op_report_failure(op, rc, why, "");
+    return rc;
+}
+
 static int mailbox_poll(struct gr_op *op, uint64_t *moved)
 {
     struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_WAY_MAILBOX)->box;
     struct gr_mailbox_call *call = &op->run.mailbox.whole;
+    int rc;
 
     if (posts_in_turn(op)) {
-        return gr_grouped_poll(&op->run.mailbox, moved) ? GR_DONE : GR_AGAIN;
+        rc = gr_grouped_poll(&op->run.mailbox, moved);
+    } else {
+        rc = gr_mailbox_is_posted(box, call) ? gr_mailbox_take(box, call, moved) : 0;
     }
-    return gr_mailbox_is_posted(box, call) && gr_mailbox_take(box, call, moved) ? GR_DONE
-                                                                                : GR_AGAIN;
+    return rc < 0 ? report_difference(op, rc) : 1 == rc ? GR_DONE : GR_AGAIN;
 }
 
 static bool mailbox_abort(struct gr_op *op, bool here)

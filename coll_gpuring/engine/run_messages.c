@@ -198,7 +198,8 @@ static int messages_poll(struct gr_op *op, uint64_t *moved)
     int rc = progress_messages(op, moved);
 
     if (rc < 0) {
-        mca_coll_gpuring_op_report_failure(op, "", "Open MPI could not send or receive a message");
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "",
+                                           "Open MPI could not send or receive a message");
     }
     return rc;
 }

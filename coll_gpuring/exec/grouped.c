@@ -185,7 +185,7 @@ static void set_step(struct gr_grouped *c)
     int step = c->step, up, k;
 
     c->at = 0;
-    c->now = (struct gr_mailbox_call) {.reducer = c->whole.reducer};
+    c->now = (struct gr_mailbox_call) {.kind = c->whole.kind, .reducer = c->whole.reducer};
     if (is_single(c)) {
         c->now = c->whole;
         gr_mailbox_begin(&c->boards[0].box, &c->now);
@@ -267,14 +267,17 @@ static void finish(const struct gr_grouped *c)
 
 int gr_grouped_poll(struct gr_grouped *c, uint64_t *moved)
 {
+    int rc;
+
     for (;;) {
         struct gr_mailbox *box = &c->boards[c->at].box;
 
         if (box->posted == c->now.epoch - 1 && !gr_mailbox_post(box, &c->now)) {
             return 0;
         }
-        if (!gr_mailbox_take(box, &c->now, moved)) {
-            return 0;
+        rc = gr_mailbox_take(box, &c->now, moved);
+        if (1 != rc) {
+            return rc;
         }
         if (++c->step == c->nsteps) {
             if (!is_single(c)) {

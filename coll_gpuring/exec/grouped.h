@@ -50,8 +50,9 @@ struct gr_grouped {
 void gr_grouped_begin(struct gr_grouped *call, struct gr_team *team);
 
 /*
- * Go on. 1: the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). *moved is
- * increased by the number of boards that were taken.
+ * Go on. 1: the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). Negative: as
+ * gr_mailbox_take() of the present step. *moved is increased by the number of boards that were
+ * taken.
  */
 int gr_grouped_poll(struct gr_grouped *call, uint64_t *moved);
 

@@ -2,6 +2,7 @@
 /* Mailboxes: posting and taking small messages. */
 #include "exec/mailbox.h"
 
+#include "base/errors.h"
 #include "sched/groups.h"
 
 #include <assert.h>
@@ -111,16 +112,22 @@ static int reads_input(const struct gr_mailbox *box, const struct gr_mailbox_cal
     return in + n * elem <= out || out + n * elem <= in;
 }
 
-/* Elements that this rank posts; 0: it only receives. */
-static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
+/* Elements of all blocks of a reduce_scatter. */
+static size_t scattered_count(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
     int last = box->p - 1;
 
+    return block_at(call, last) + block_count(call, last);
+}
+
+/* Elements that this rank posts; 0: it only receives. */
+static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
+{
     switch (call->coll) {
     case GR_COLL_ALLGATHER:
         return block_count(call, box->rank);
     case GR_COLL_REDUCE_SCATTER:
-        return block_at(call, last) + block_count(call, last);
+        return scattered_count(box, call);
     case GR_COLL_ALLTOALL:
         return (size_t) box->p * call->count;
     case GR_COLL_BCAST:
@@ -160,6 +167,7 @@ int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
     if (bytes > 0) {
         assert(bytes <= gr_mailbox_room(box));
         set = set_of(box, box->rank, call->epoch);
+        *gr_board_label(set) = call->kind | bytes;
         memcpy(set + GR_SET_HEAD, call->in, bytes);
         atomic_store_explicit(gr_board_epoch(set), call->epoch, memory_order_release);
     }
@@ -180,27 +188,40 @@ static int taken_next(const struct gr_mailbox *box, const struct gr_mailbox_call
                : call->next;
 }
 
-/* Rank r's data of the call; NULL: it has not posted yet. */
-static const unsigned char *posted_by(const struct gr_mailbox *box,
-                                      const struct gr_mailbox_call *call, int r)
+/*
+ * Rank r's data of the call, of which it posts so many bytes. NULL: it has not posted yet, or
+ * another call: then call->expected is set.
+ */
+static const unsigned char *posted_by(const struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                      int r, size_t bytes)
 {
     unsigned char *set = set_of(box, r, call->epoch);
+    uint64_t label = call->kind | bytes;
 
-    return call->epoch == atomic_load_explicit(gr_board_epoch(set), memory_order_acquire)
-               ? set + GR_SET_HEAD
-               : NULL;
+    if (call->epoch != atomic_load_explicit(gr_board_epoch(set), memory_order_acquire)) {
+        return NULL;
+    }
+    if (label != *gr_board_label(set)) {
+        call->expected = label;
+        return NULL;
+    }
+    return set + GR_SET_HEAD;
 }
 
-/*
- * Rank r's contribution to a reduction of n elements, from byte `offset` of what it posts; NULL: it
- * has not posted yet.
- */
-static const unsigned char *contribution(const struct gr_mailbox *box,
-                                         const struct gr_mailbox_call *call, int r, size_t offset,
-                                         size_t n)
+/* Which part of the posts of a reduction is combined, in elements. */
+struct part {
+    size_t all;   /* of a post */
+    size_t at, n; /* of the part */
+};
+
+/* Rank r's contribution to a reduction; NULL as in posted_by(). */
+static const unsigned char *contribution(const struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                         int r, const struct part *part)
 {
-    const unsigned char *data =
-        r == box->rank && reads_input(box, call, offset, n) ? call->in : posted_by(box, call, r);
+    size_t elem = call->reducer.elem_bytes, offset = part->at * elem;
+    const unsigned char *data = r == box->rank && reads_input(box, call, offset, part->n)
+                                    ? call->in
+                                    : posted_by(box, call, r, part->all * elem);
 
     return NULL != data ? data + offset : NULL;
 }
@@ -215,20 +236,19 @@ static void prefetch_read(const unsigned char *data, size_t bytes)
     }
 }
 
-/* Reduce n elements, from element `at` of all ranks' posts. Returns whether all have been taken. */
-static int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call, size_t at, size_t n,
-                          uint64_t *moved)
+/* Reduce a part of all ranks' posts. Returns whether all have been taken. */
+static int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                          const struct part *part, uint64_t *moved)
 {
-    size_t offset = at * call->reducer.elem_bytes;
     void *out = call->out;
     const unsigned char *first, *other;
     const void *source;
 
-    if (0 == n) {
+    if (0 == part->n) {
         return 1;
     }
     for (; call->next < box->p; call->next++) {
-        other = contribution(box, call, call->next, offset, n);
+        other = contribution(box, call, call->next, part);
         if (NULL == other) {
             return 0;
         }
@@ -236,13 +256,29 @@ static int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call, 
         if (0 == call->next) {
             continue; /* reduced together with rank 1: saves a copy */
         }
-        first = 1 == call->next ? contribution(box, call, 0, offset, n) : call->out;
+        first = 1 == call->next ? contribution(box, call, 0, part) : call->out;
         source = other;
         /* one of the two may be this rank's, which is in its cache */
-        prefetch_read(box->rank == call->next ? first : other, n * call->reducer.elem_bytes);
-        gr_reduce(&call->reducer, &out, 1, first, &source, 1, n);
+        prefetch_read(box->rank == call->next ? first : other, part->n * call->reducer.elem_bytes);
+        gr_reduce(&call->reducer, &out, 1, first, &source, 1, part->n);
     }
     return 1;
+}
+
+static int take_vector(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+{
+    struct part part = {.all = call->count, .at = 0, .n = call->count};
+
+    return take_reduction(box, call, &part, moved);
+}
+
+static int take_scatter(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+{
+    struct part part = {.all = scattered_count(box, call),
+                        .at = block_at(call, box->rank),
+                        .n = block_count(call, box->rank)};
+
+    return take_reduction(box, call, &part, moved);
 }
 
 static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
@@ -258,7 +294,7 @@ static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
         if (0 == n) {
             continue;
         }
-        from = r == box->rank ? call->in : posted_by(box, call, r);
+        from = r == box->rank ? call->in : posted_by(box, call, r, n);
         if (NULL == from) {
             return 0;
         }
@@ -281,7 +317,7 @@ static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
 
     for (; 0 != bytes && call->next < box->p; call->next++) {
         r = taken_next(box, call);
-        from = r == box->rank ? call->in : posted_by(box, call, r);
+        from = r == box->rank ? call->in : posted_by(box, call, r, (size_t) box->p * bytes);
         if (NULL == from) {
             return 0;
         }
@@ -297,15 +333,16 @@ static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
 
 static int take_bcast(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
+    size_t bytes = call->count * call->reducer.elem_bytes;
     const unsigned char *from;
 
-    if (box->rank != call->root && call->count > 0) {
+    if (box->rank != call->root && bytes > 0) {
         call->next = call->root;
-        from = posted_by(box, call, call->root);
+        from = posted_by(box, call, call->root, bytes);
         if (NULL == from) {
             return 0;
         }
-        memcpy(call->out, from, call->count * call->reducer.elem_bytes);
+        memcpy(call->out, from, bytes);
         ++*moved;
     }
     return 1;
@@ -314,8 +351,10 @@ static int take_bcast(struct gr_mailbox *box, struct gr_mailbox_call *call, uint
 /* Whether all ranks have posted: then all have entered. */
 static int take_tokens(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
+    size_t bytes = call->count * call->reducer.elem_bytes;
+
     for (; call->next < box->p; call->next++) {
-        if (NULL == posted_by(box, call, call->next)) {
+        if (NULL == posted_by(box, call, call->next, bytes)) {
             return 0;
         }
         ++*moved;
@@ -327,12 +366,11 @@ static int take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *
 {
     switch (call->coll) {
     case GR_COLL_ALLREDUCE:
-        return take_reduction(box, call, 0, call->count, moved);
+        return take_vector(box, call, moved);
     case GR_COLL_ALLGATHER:
         return take_gather(box, call, moved);
     case GR_COLL_REDUCE_SCATTER:
-        return take_reduction(box, call, block_at(call, box->rank), block_count(call, box->rank),
-                              moved);
+        return take_scatter(box, call, moved);
     case GR_COLL_BCAST:
         return take_bcast(box, call, moved);
     case GR_COLL_BARRIER:
@@ -340,7 +378,7 @@ static int take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *
     case GR_COLL_ALLTOALL:
         return take_blocks(box, call, moved);
     default:
-        return box->rank != call->root || take_reduction(box, call, 0, call->count, moved);
+        return box->rank != call->root || take_vector(box, call, moved);
     }
 }
 
@@ -358,11 +396,29 @@ static void tell_consumed(struct gr_mailbox *box)
     box->acked = box->taken;
 }
 
+struct gr_label_pair gr_mailbox_difference(const struct gr_mailbox *box,
+                                           const struct gr_mailbox_call *call)
+{
+    int r = taken_next(box, call);
+
+    return (struct gr_label_pair) {.rank = r,
+                                   .posted = *gr_board_label(set_of(box, r, call->epoch)),
+                                   .expected = call->expected};
+}
+
+/* The error of a call that meets another one. */
+static int difference_code(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
+{
+    struct gr_label_pair pair = gr_mailbox_difference(box, call);
+
+    return pair.posted >> 32 == pair.expected >> 32 ? GR_ERR_TRUNCATE : GR_ERR_DIFFER;
+}
+
 int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
     assert(call->epoch == box->taken + 1);
     if (!take(box, call, moved)) {
-        return 0;
+        return 0 != call->expected ? difference_code(box, call) : 0;
     }
     box->taken = call->epoch;
     if (box->taken - box->acked >= box->nsets / 2) {

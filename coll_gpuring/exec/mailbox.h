@@ -5,8 +5,8 @@
  * Every rank of a mailbox has a board in its own shared memory (a slab, pool.h), which all others of
  * the mailbox read. A call is one epoch:
  *
- *      rank w's board     for each reader   set 0          set 1            set nsets-1
- *                         [left|consumed]   [epoch|data]   [epoch|data] ... [epoch|data]
+ *      rank w's board     for each reader   set 0                set nsets-1
+ *                         [left|consumed]   [epoch|label|data] ... [epoch|label|data]
  *
  *      post      a sender copies its data into set (epoch mod nsets) of its own board, then stores
  *                the epoch with release: up to 48 bytes are one cache line, one exchange
@@ -21,6 +21,11 @@
  * There is no deadlock: to post epoch e, a rank waits until all ranks have taken e - nsets. That
  * needs only posts up to e - nsets, and consumed epochs up to there have been stored by then.
  *
+ * The label says which call the data are of: its collective, its root, and the number of posted
+ * bytes. A receiver compares it with its own call before it touches the data. So ranks whose calls
+ * do not match get an error, not a wrong result. The label is in the cache line of the epoch, which
+ * the receiver has anyway.
+ *
  * Epochs are 64 bits and may begin anywhere. A new lease of a board begins with all sets cleaned to
  * the epoch before the first, which no reader waits for.
  *
@@ -33,6 +38,33 @@
 #include "exec/reduce.h"
 #include "link/board.h"
 #include "sched/sched.h"
+
+/*
+ * A label is a kind, which is equal on all ranks of a call, and the bytes that a rank posts:
+ * [collective: 8 bits | root: 24 bits | bytes: 32 bits].
+ */
+static inline uint64_t gr_label_kind(enum gr_coll coll, int root)
+{
+    return (uint64_t) coll << 56 | (uint64_t) root << 32;
+}
+
+/* The kind of calls whose posts are not compared: all bits are set, and so are those of labels. */
+#define GR_LABEL_NOT_COMPARED UINT64_MAX
+
+static inline enum gr_coll gr_label_coll(uint64_t label)
+{
+    return (enum gr_coll)(label >> 56);
+}
+
+static inline int gr_label_root(uint64_t label)
+{
+    return (int) (label >> 32 & 0xffffff);
+}
+
+static inline size_t gr_label_bytes(uint64_t label)
+{
+    return (size_t) (uint32_t) label;
+}
 
 /* Most bytes of a set's data. */
 static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
@@ -54,6 +86,11 @@ struct gr_mailbox_call {
     enum gr_coll coll;
     int root; /* rank; bcast, reduce */
     /*
+     * gr_label_kind() of the call that this one is, or is a part of. 0 on all ranks: only bytes are
+     * compared.
+     */
+    uint64_t kind;
+    /*
      * what this rank posts: the vector, all blocks (reduce_scatter, alltoall), or its block
      * (allgather)
      */
@@ -72,6 +109,8 @@ struct gr_mailbox_call {
     /* Private. */
     uint64_t epoch;
     int next; /* ranks whose data have been taken; a bcast's root while it is awaited */
+    /* after an error: the label that the next post to be taken should have. Else 0 */
+    uint64_t expected;
 };
 
 /* Give the call its epoch, the next one of the mailbox. */
@@ -79,6 +118,7 @@ static inline void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_ca
 {
     call->epoch = ++box->begun;
     call->next = 0;
+    call->expected = 0;
 }
 
 /* Post the call; all calls before it have been posted. 1; 0: its set is in use, try again. */
@@ -93,8 +133,10 @@ static inline int gr_mailbox_is_posted(const struct gr_mailbox *box,
 
 /*
  * Take what other ranks have posted; the call has been posted, and all calls before it are done. 1:
- * the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). *moved is increased by the
- * number of boards that were taken.
+ * the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). GR_ERR_DIFFER: a rank has
+ * posted another call, or one of another root; GR_ERR_TRUNCATE: only the number of its bytes
+ * differs. After an error, another attempt returns the same. *moved is increased by the number of
+ * boards that were taken.
  */
 int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved);
 
@@ -104,5 +146,16 @@ int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64
  */
 int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_call *call,
                          int *ranks);
+
+/* Two labels that should be equal. */
+struct gr_label_pair {
+    int rank;          /* of the mailbox */
+    uint64_t posted;   /* its label */
+    uint64_t expected; /* what this rank's call makes of it */
+};
+
+/* After an error of gr_mailbox_take(): the post that is not of the call. */
+struct gr_label_pair gr_mailbox_difference(const struct gr_mailbox *box,
+                                           const struct gr_mailbox_call *call);
 
 #endif

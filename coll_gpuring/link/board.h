@@ -3,8 +3,8 @@
  * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab,
  * pool.h), which all others read. exec/mailbox.h says what is written there.
  *
- *      rank w's board   [left|consumed] of each reader   set 0          set 1          set nsets-1
- *                                                        [epoch|data]   [epoch|data]   [epoch|data]
+ *      rank w's board   [left|consumed] of each reader   set 0                set 1 ... nsets-1
+ *                                                        [epoch|label|data]   [epoch|label|data]
  */
 #ifndef GR_LINK_BOARD_H
 #define GR_LINK_BOARD_H
@@ -13,7 +13,8 @@
 
 #include <stddef.h>
 
-#define GR_SET_HEAD 16       /* bytes of a set before its data, which are aligned for any element */
+/* Bytes of a set before its data: epoch and label. The data are aligned for any element. */
+#define GR_SET_HEAD 16
 #define GR_SETS 8            /* sets of a communicator's boards */
 #define GR_SETS_PERSISTENT 2 /* sets of the boards of a persistent request */
 
@@ -59,6 +60,12 @@ void gr_board_attach(struct gr_mailbox *box, int rank, void *base);
 static inline _Atomic uint64_t *gr_board_epoch(unsigned char *set)
 {
     return (_Atomic uint64_t *) (void *) set;
+}
+
+/* The label of a set (exec/mailbox.h): its second word, written and read as the data are. */
+static inline uint64_t *gr_board_label(unsigned char *set)
+{
+    return (uint64_t *) (void *) set + 1;
 }
 
 #endif

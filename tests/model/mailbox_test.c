@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/errors.h"
 #include "sanitizer/sanitizer.h"
 #include "mail_ranks.h"
 #include "mailbox_explore.h"
@@ -334,6 +335,67 @@ static void several_calls_may_be_posted_before_any_is_taken(void **state)
     }
 }
 
+/* ---- calls that do not match ---- */
+
+/* Rank 1's post is of another kind, or of another length, than the others expect. */
+static void meet_other(enum gr_coll coll, uint64_t kind, size_t count, int code)
+{
+    enum { P = 3, COUNT = 4 };
+    struct mail_shape s = {P, 2, 256, 7, 1};
+    struct mail_world w;
+    struct ex_case c = {
+        .coll = coll, .way = GR_WAY_MAILBOX, .kind = EX_ORDERED, .count = COUNT, .root = 1};
+    struct gr_mailbox_call mails[P];
+    struct ex_buffers buffers[P];
+    uint64_t moved = 0, same = gr_label_kind(coll, 1);
+    int r, tries;
+
+    mail_open(&w, &s, 1);
+    for (r = 0; r < P; r++) {
+        ex_buffers_make(&buffers[r], &c, P, r);
+        mails[r] = ex_mail(&c, &buffers[r]);
+        mails[r].kind = 1 == r ? kind : same;
+        mails[r].count = 1 == r ? count : COUNT;
+        gr_mailbox_begin(&w.ranks[r].box, &mails[r]);
+        assert_int_equal(gr_mailbox_post(&w.ranks[r].box, &mails[r]), 1);
+    }
+    for (tries = 0; tries < 2; tries++) {
+        for (r = 0; r < P; r += 2) {
+            struct gr_label_pair pair;
+
+            assert_int_equal(gr_mailbox_take(&w.ranks[r].box, &mails[r], &moved), code);
+            pair = gr_mailbox_difference(&w.ranks[r].box, &mails[r]);
+            assert_int_equal(pair.rank, 1);
+            assert_true((pair.posted & ~(uint64_t) UINT32_MAX) == kind);
+            assert_true((pair.expected & ~(uint64_t) UINT32_MAX) == same);
+            assert_int_equal(gr_label_coll(pair.expected), coll);
+            assert_int_equal(gr_label_root(pair.expected), 1);
+            assert_int_equal(COUNT * gr_label_bytes(pair.posted),
+                             count * gr_label_bytes(pair.expected));
+        }
+    }
+    for (r = 0; r < P; r++) {
+        ex_buffers_free(&buffers[r]);
+    }
+    mail_close(&w);
+}
+
+static void another_call_is_an_error(void **state)
+{
+    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER,
+                                         GR_COLL_REDUCE_SCATTER, GR_COLL_BCAST, GR_COLL_ALLTOALL};
+    size_t k;
+
+    (void) state;
+    for (k = 0; k < sizeof(colls) / sizeof(colls[0]); k++) {
+        meet_other(colls[k], gr_label_kind(colls[k], 1), 3, GR_ERR_TRUNCATE);
+        meet_other(colls[k], gr_label_kind(colls[k], 1), 5, GR_ERR_TRUNCATE);
+        meet_other(colls[k], gr_label_kind(colls[k], 2), 4, GR_ERR_DIFFER);
+        meet_other(colls[k], gr_label_kind(GR_COLL_BARRIER, 1), 4, GR_ERR_DIFFER);
+        meet_other(colls[k], gr_label_kind(GR_COLL_BARRIER, 1), 1, GR_ERR_DIFFER);
+    }
+}
+
 /* ---- buffers ---- */
 
 static void input_and_output_may_overlap(void **state)
@@ -414,6 +476,7 @@ int main(void)
         cmocka_unit_test(nobody_runs_further_ahead_than_the_sets),
         cmocka_unit_test(who_is_behind_waits_for_nobody),
         cmocka_unit_test(several_calls_may_be_posted_before_any_is_taken),
+        cmocka_unit_test(another_call_is_an_error),
         cmocka_unit_test(input_and_output_may_overlap),
     };
 
