@@ -65,7 +65,10 @@ void mca_coll_gpuring_fail(struct gr_comm *comm, int code, const char *why);
 /* In an MPI call or gr_runtime_progress(): look for messages of other ranks. */
 void mca_coll_gpuring_failure_poll(struct gr_process *process);
 
-/* gr_runtime_progress() calls it: the same now and then, where others may wait for an answer. */
+/*
+ * gr_runtime_progress() calls it: the same now and then, where others may wait for an answer, as
+ * failures.listens says.
+ */
 void mca_coll_gpuring_failure_listen(struct gr_process *process);
 
 /*

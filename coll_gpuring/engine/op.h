@@ -120,6 +120,12 @@ struct gr_op {
     uint32_t setup_number[2];
 
     struct gr_early_post early; /* what it posts before its turn */
+    /*
+     * After a poll of the executor that moved nothing: until the word has that value, another poll
+     * would not either. Where applications call MPI_Test or MPI_Iprobe in a loop, a look at it
+     * saves the poll (op_queue.c).
+     */
+    struct gr_awaited awaited;
 
     /* State of the executor; during an agreement between nodes, host is that of its exchange. */
     union {

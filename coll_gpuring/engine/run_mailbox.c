@@ -101,16 +101,25 @@ static int report_difference(const struct gr_op *op, int rc)
 
 static int mailbox_poll(struct gr_op *op, uint64_t *moved)
 {
+    struct gr_grouped *c = &op->run.mailbox;
+    bool in_turn = posts_in_turn(op);
+    const struct gr_mailbox_call *call;
     struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_WAY_MAILBOX)->box;
-    struct gr_mailbox_call *call = &op->run.mailbox.whole;
-    int rc;
+    int rc = 0;
 
-    if (posts_in_turn(op)) {
-        rc = gr_grouped_poll(&op->run.mailbox, moved);
-    } else {
-        rc = gr_mailbox_is_posted(box, call) ? gr_mailbox_take(box, call, moved) : 0;
+    if (in_turn) {
+        rc = gr_grouped_poll(c, moved);
+        box = &c->boards[c->at].box;
+    } else if (gr_mailbox_is_posted(box, &c->whole)) {
+        rc = gr_mailbox_take(box, &c->whole, moved);
     }
-    return rc < 0 ? report_difference(op, rc) : 1 == rc ? GR_DONE : GR_AGAIN;
+    if (0 != rc) {
+        return rc < 0 ? report_difference(op, rc) : GR_DONE;
+    }
+    call = in_turn ? &c->now : &c->whole;
+    op->awaited = gr_mailbox_is_posted(box, call) ? gr_mailbox_awaits(box, call)
+                                                  : (struct gr_awaited) {.word = NULL};
+    return GR_AGAIN;
 }
 
 static bool mailbox_abort(struct gr_op *op, bool here)

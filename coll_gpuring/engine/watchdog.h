@@ -24,6 +24,14 @@ struct gr_watch {
     double next;      /* seconds of waiting after which to report */
 };
 
+/* Whether the next poll without progress is a check; each: as in mca_coll_gpuring_watch_vain(). */
+static inline bool gr_watch_is_due(const struct gr_watch *watch, unsigned each)
+{
+    unsigned polls = 0 != watch->most && watch->most < each ? watch->most : each;
+
+    return watch->idle + 1 - watch->checked >= polls;
+}
+
 /* What a rank waits for, for reports. */
 struct gr_waiting {
     struct gr_comm *comm; /* the communicator of the call */

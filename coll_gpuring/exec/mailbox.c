@@ -427,6 +427,14 @@ int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64
     return 1;
 }
 
+struct gr_awaited gr_mailbox_awaits(const struct gr_mailbox *box,
+                                    const struct gr_mailbox_call *call)
+{
+    unsigned char *set = set_of(box, taken_next(box, call), call->epoch);
+
+    return (struct gr_awaited) {.word = gr_board_epoch(set), .value = call->epoch};
+}
+
 int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_call *call,
                          int *ranks)
 {

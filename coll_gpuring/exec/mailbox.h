@@ -140,6 +140,19 @@ static inline int gr_mailbox_is_posted(const struct gr_mailbox *box,
  */
 int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved);
 
+/* A word that another rank changes, and the value that it is to have. word NULL: nothing is known. */
+struct gr_awaited {
+    const _Atomic uint64_t *word;
+    uint64_t value;
+};
+
+/*
+ * After gr_mailbox_take() has returned 0: the epoch without which it takes nothing; until that has
+ * come, it would return 0 again.
+ */
+struct gr_awaited gr_mailbox_awaits(const struct gr_mailbox *box,
+                                    const struct gr_mailbox_call *call);
+
 /*
  * The ranks that the call waits for: before it is posted, those that must take an older call first;
  * then the rank whose post is taken next. Writes up to p entries; returns their number.

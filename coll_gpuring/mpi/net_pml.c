@@ -104,10 +104,12 @@ struct pml {
 };
 
 static _Thread_local bool inside;
+/* Has ever been opened. Progress asks often, and to find a thread's variable takes a call. */
+static atomic_bool opened;
 
 bool gr_runtime_in_transport(void)
 {
-    return inside;
+    return atomic_load_explicit(&opened, memory_order_relaxed) && inside;
 }
 
 static struct ompi_communicator_t *world(void)
@@ -547,6 +549,7 @@ static int pml_open(void **end, const struct gr_transport_up *up, const char *de
     p->up = up;
     p->at_once_bytes = at_once_bytes();
     *end = p;
+    atomic_store_explicit(&opened, true, memory_order_relaxed);
     return 0;
 }
 

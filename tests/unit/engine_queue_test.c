@@ -13,8 +13,10 @@
 #include "rank_runtime.h"
 
 #include "engine/comm_queues.h"
+#include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/op_queue.h"
+#include "engine/runtime.h"
 
 #include "base/errors.h"
 #include "exec/mailbox.h"
@@ -139,6 +141,65 @@ static void posts_run_ahead(void **state)
     }
 }
 
+/* ---- progress while a call waits ---- */
+
+#define LOOKS 1000 /* calls of gr_runtime_progress() */
+
+static const struct gr_executor *counted; /* rank 0's executor, */
+static int polls;                         /* and how often it was polled */
+
+static int poll_counted(struct gr_op *op, uint64_t *moved)
+{
+    polls++;
+    return counted->poll(op, moved);
+}
+
+/* An application looks again and again: the executor is not polled until something has come. */
+static void run_looking(struct rr_rank *rank)
+{
+    struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_I32, .count = 3, .salt = 5};
+    struct call *call = call_new(true);
+    struct gr_executor executor;
+    int k;
+
+    make_links(rank, call);
+    call_start(rank, call, &what);
+    call_finish_right(rank, call);
+    while (0 != rank->rank && 0 == started) {
+        sched_yield();
+    }
+    call_start(rank, call, &what);
+    if (0 == rank->rank) {
+        counted = call->op->exec;
+        executor = *counted;
+        executor.poll = poll_counted;
+        polls = 0;
+        call->op->exec = &executor;
+        for (k = 0; k < LOOKS; k++) {
+            gr_runtime_progress();
+        }
+        call->op->exec = counted;
+        if (call->complete || polls > LOOKS / 16) {
+            print_error("%d polls in %d calls of gr_runtime_progress()\n", polls, LOOKS);
+            abort();
+        }
+        started++;
+    }
+    call_finish_right(rank, call);
+    call_free(call);
+}
+
+static void progress_of_a_waiting_call_polls_rarely(void **state)
+{
+    int n;
+
+    (void) state;
+    for (n = 2; n <= 12; n += 5) { /* 12: in groups */
+        started = 0;
+        run_world(n, run_looking, 4);
+    }
+}
+
 /* ---- a communicator that fails while calls are queued ---- */
 
 static void run_failing(struct rr_rank *rank)
@@ -187,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(posts_run_ahead),
+        cmocka_unit_test(progress_of_a_waiting_call_polls_rarely),
         cmocka_unit_test(failed_communicator),
     };
 
