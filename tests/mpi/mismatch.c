@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that do not match: mismatch [COUNT]. Rank 1 calls another collective than all others, or
+ * Calls that do not match: mismatch [COUNT [wait]]. Rank 1 calls another collective than all others, or
  * the same one with another number of elements, or another root. Each pair of calls has a
  * communicator of its own. Every rank that needs the data of a rank whose call is another one gets
  * an error, and so do all later calls of all ranks. What is legal, though it looks alike, is right:
  * other types with the same signature, MPI_IN_PLACE on one rank.
  *
- * COUNT: elements of 4 bytes of the calls that match; rank 1 has 90 for each 100 of them.
+ * COUNT: elements of 4 bytes of the calls that match; rank 1 has 90 for each 100 of them. wait: only
+ * an allreduce, for which rank 1 has 10000 times as many, so that ranks wait for each other by other
+ * means; to be watched by a script, which kills them.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -164,11 +166,17 @@ int main(int argc, char **argv)
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     b.count = argc > 1 ? atoi(argv[1]) : 100;
+    if (argc > 2) {
+        b.count *= 1 == test_rank ? 10000 : 1;
+    }
     bytes = (size_t) b.count * (size_t) test_size * sizeof(int);
     b.in = calloc(1, bytes);
     b.out = calloc(1, bytes);
     if (NULL == b.in || NULL == b.out) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (argc > 2) {
+        MPI_Allreduce(b.in, b.out, b.count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
     do_legal(&b);
     /* MPI_Wait takes the errors of requests to MPI_COMM_WORLD */

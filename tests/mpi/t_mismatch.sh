@@ -23,4 +23,15 @@ for np in $(depth 10 '10 17'); do
     test_program "on boards of groups, $np ranks" $np $boards -- mismatch 40
 done
 
+# One waits for a post, the other one for links: nothing of the one's call reaches the other.
+stock_segments_to_work
+gstart 2 --mca coll_gpuring_timeout 1 -- mismatch 100 wait
+each_says_its_own() {
+    seen 'gpuring: rank 0 of .* waits .* in allreduce, .*: 400 bytes, ' &&
+        seen 'gpuring: rank 1 of .* waits .* in allreduce, .*: 4000000 bytes, '
+}
+tap_check "a small and a large allreduce: each rank says what it waits in" wait_for 60 each_says_its_own
+kill_all "$job"
+job=
+
 tap_done
