@@ -231,9 +231,9 @@ static void set_head(const struct gr_host_op *op, const struct gr_link *l, const
                      const void *fetch_at)
 {
     /* op->valid_bytes is of the whole piece, mv->count of its first block */
-    bool in_slot = gr_link_is_refused(l) && GR_DIRECT_HEAD + op->valid_bytes <= l->slot_bytes;
+    bool copied = gr_link_is_refused(l) && GR_DIRECT_HEAD + op->valid_bytes <= l->slot_bytes;
 
-    *word_of(l, mv) = in_slot ? 0 : (uint64_t) (uintptr_t) fetch_at;
+    *word_of(l, mv) = copied ? 0 : (uint64_t) (uintptr_t) fetch_at;
     atomic_store_explicit(&gr_fetch_head(gr_link_slot(l))->offer.state, GR_OFFER_NONE,
                           memory_order_relaxed);
 }
