@@ -7,6 +7,7 @@
 #include "mpi/call.h"
 #include "engine/comm_queues.h"
 #include "engine/failure_messages.h"
+#include "engine/log.h"
 #include "engine/network_probe.h"
 #include "engine/op_queue.h"
 #include "engine/runtime.h"
@@ -42,15 +43,15 @@ static void tell_constants(const mca_coll_gpuring_module_t *module)
 
     if (!told && 0 > module->refused && NULL == module->comm.remote) {
         told = true;
-        opal_output(0, "gpuring: the cost model's constants inside a node: %s",
-                    mca_coll_gpuring_constants_text(false));
+        mca_coll_gpuring_print("gpuring: the cost model's constants inside a node: %s",
+                               mca_coll_gpuring_constants_text(false));
     }
     if (0 > module->refused && NULL != module->comm.remote && !module->comm.measures_network) {
-        opal_output(0, "gpuring: %s, the cost model's constants between nodes: %s",
-                    gr_ompi_name(module->comm.mpi),
-                    mca_coll_gpuring_network_text(&module->comm,
-                                                  &module->comm.network[GR_ORDER_BLOCKING].network,
-                                                  text, sizeof(text)));
+        mca_coll_gpuring_print("gpuring: %s, the cost model's constants between nodes: %s",
+                               gr_ompi_name(module->comm.mpi),
+                               mca_coll_gpuring_network_text(
+                                   &module->comm, &module->comm.network[GR_ORDER_BLOCKING].network,
+                                   text, sizeof(text)));
     }
 }
 
@@ -79,9 +80,9 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
     if (gr_ompi_should_log(comm, 1)) {
-        opal_output(0, "gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
-                    0 > module->refused ? "taken"
-                                        : mca_coll_gpuring_fallback_name(module->refused));
+        mca_coll_gpuring_print(
+            "gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
+            0 > module->refused ? "taken" : mca_coll_gpuring_fallback_name(module->refused));
         tell_constants(module);
     }
     return OMPI_SUCCESS;

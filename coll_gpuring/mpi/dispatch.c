@@ -16,6 +16,7 @@
 #include "engine/comm_queues.h"
 #include "engine/devices.h"
 #include "engine/failure.h"
+#include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
 #include "engine/progress_thread.h"
@@ -51,8 +52,8 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
 {
     mca_coll_gpuring_stats_fallback((enum gr_fallback_reason) reason);
     if (gr_ompi_should_log(call->comm, 2)) {
-        opal_output(0, "gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
-                    gr_ompi_name(call->comm), mca_coll_gpuring_fallback_name(reason));
+        mca_coll_gpuring_print("gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
+                               gr_ompi_name(call->comm), mca_coll_gpuring_fallback_name(reason));
     }
     return mca_coll_gpuring_fall_back(module, call, form);
 }

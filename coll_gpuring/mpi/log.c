@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages for the user (engine/log.h), by Open MPI's output. Their texts are in a file in the
+ * Messages for the user (engine/log.h), as lines on stderr. Their texts are in a file in the
  * format of Open MPI's show_help, which reads no files any more from 6.0 on.
  */
 #ifndef _GNU_SOURCE
@@ -13,10 +13,12 @@
 #include "opal/mca/installdirs/installdirs.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXTS "help-coll-gpuring.txt"
 
@@ -73,32 +75,50 @@ static char *find_text(const char *topic)
     return line;
 }
 
+/*
+ * A line on stderr, in the form of opal_output(), which takes 9 KiB of stack: a thread of the
+ * application may have no more than 16 KiB. It is one write(), so that lines of ranks do not mix.
+ */
+static void write_line(const char *format, va_list args)
+{
+    char host[64] = "", *text = NULL, *line = NULL;
+    int length;
+
+    (void) gethostname(host, sizeof(host) - 1);
+    host[strcspn(host, ".")] = '\0';
+    if (vasprintf(&text, format, args) < 0) {
+        return;
+    }
+    length = asprintf(&line, "[%s:%05d] %s\n", host, (int) getpid(), text);
+    free(text);
+    if (length > 0) {
+        while (write(STDERR_FILENO, line, (size_t) length) < 0 && EINTR == errno) {
+        }
+        free(line);
+    }
+}
+
 /* Rendered here and printed as it is: mpirun's own aggregation shows only one message per topic. */
 void mca_coll_gpuring_warn(const char *topic, ...)
 {
-    char *format = find_text(topic), *text = NULL;
+    char *format = find_text(topic);
     va_list args;
 
     if (NULL == format) {
-        opal_output(0, "gpuring: %s (there is no file " TEXTS ", which says more)", topic);
+        mca_coll_gpuring_print("gpuring: %s (there is no file " TEXTS ", which says more)", topic);
         return;
     }
     va_start(args, topic);
-    if (vasprintf(&text, format, args) >= 0) {
-        opal_output(0, "%s", text);
-        free(text);
-    }
+    write_line(format, args);
     va_end(args);
     free(format);
 }
 
 void mca_coll_gpuring_print(const char *format, ...)
 {
-    char text[1024];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    write_line(format, args);
     va_end(args);
-    opal_output(0, "%s", text);
 }

@@ -7,6 +7,7 @@
  */
 #include "mpi/module.h"
 
+#include "engine/log.h"
 #include "engine/params.h"
 #include "mpi/call.h"
 #include "engine/devices.h"
@@ -154,8 +155,8 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         return OMPI_SUCCESS;
     }
     if (gr_settings.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
-        opal_output(0, "gpuring: off on %s: no other component offers %s", gr_ompi_name(comm),
-                    missing);
+        mca_coll_gpuring_print("gpuring: off on %s: no other component offers %s",
+                               gr_ompi_name(comm), missing);
     }
     forget_saved(module);
     return OMPI_ERR_NOT_FOUND;

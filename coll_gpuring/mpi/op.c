@@ -4,6 +4,7 @@
 
 #include "engine/comm.h"
 #include "engine/devices.h"
+#include "engine/log.h"
 #include "engine/op_hooks.h"
 #include "engine/op_queue.h"
 #include "mpi/buffers.h"
@@ -39,7 +40,8 @@ static int follow(const struct gr_op *op, struct gr_gpu_team *team)
         return GR_ERR_FAILED;
     }
     if (0 != mca_coll_gpuring_points_follow(after, team->stream)) {
-        opal_output(0, "gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+        mca_coll_gpuring_print("gpuring: waiting for the default stream failed: %s",
+                               gr_gpu_error());
         return GR_ERR_FAILED;
     }
     return 0;

@@ -7,6 +7,7 @@
 
 #include "engine/collectives.h"
 #include "engine/lock.h"
+#include "engine/log.h"
 #include "engine/params.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
@@ -349,7 +350,7 @@ void mca_coll_gpuring_stats_report(void)
         print_report(stdout, false);
         fflush(stdout);
     } else if (!write_report(report + 5)) {
-        opal_output(0, "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m",
-                    report + 5);
+        mca_coll_gpuring_print(
+            "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m", report + 5);
     }
 }

@@ -16,6 +16,7 @@ done
 tap_check "    in MPI_Finalize, too" seen '^# right in MPI_Finalize'
 in_all && test_program "buffers, without single copy" 3 --mca coll_gpuring_single_copy 0 -- buffers
 in_all && test_program "children, with a progress thread" 3 --mca coll_gpuring_progress_thread 1 -- process children
+test_program "messages from threads with small stacks" 2 --mca coll_gpuring_verbose 2 -- process stacks
 test_program "spawned processes, and some behind a port" 2 -- spawn
 
 # ---- ranks with namespaces of their own ----

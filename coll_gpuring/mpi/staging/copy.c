@@ -3,6 +3,7 @@
 #include "mpi/staging/copy.h"
 
 #include "engine/devices.h"
+#include "engine/log.h"
 #include "mpi/staging/copy_stream.h"
 
 #include "base/errors.h"
@@ -55,7 +56,8 @@ int mca_coll_gpuring_copy_runs(const struct gr_points *after, const struct gr_gp
     if (NULL != gpu && 0 == gr_gpu_copy_runs(gpu, runs, n)) {
         return OMPI_SUCCESS;
     }
-    opal_output(0, "gpuring: copying between host and device memory failed: %s", gr_gpu_error());
+    mca_coll_gpuring_print("gpuring: copying between host and device memory failed: %s",
+                           gr_gpu_error());
     return OMPI_ERROR;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "mpi/staging/overlap.h"
 
+#include "engine/log.h"
 #include "engine/params.h"
 #include "mpi/call.h"
 #include "engine/failure.h"
@@ -156,8 +157,9 @@ static int staged_finish(struct gr_op *base, int rc)
     mca_coll_gpuring_copy_stream_put(&op->copies[0]);
     mca_coll_gpuring_copy_stream_put(&op->copies[1]);
     if (error < 0) {
-        opal_output(0, "gpuring: %s on %s: copying between host and device memory failed: %s",
-                    gr_calls[op->call.id].name, gr_ompi_name(op->call.comm), gr_gpu_error());
+        mca_coll_gpuring_print(
+            "gpuring: %s on %s: copying between host and device memory failed: %s",
+            gr_calls[op->call.id].name, gr_ompi_name(op->call.comm), gr_gpu_error());
     }
     return 0 == rc && error < 0 ? GR_ERR_FAILED : rc;
 }

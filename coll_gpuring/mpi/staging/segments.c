@@ -12,6 +12,7 @@
  */
 #include "mpi/staging/segments.h"
 
+#include "engine/log.h"
 #include "mpi/call.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
@@ -181,8 +182,8 @@ static int run(mca_coll_gpuring_module_t *module, struct segmented_call *c,
         }
     }
     if (copied < 0) {
-        opal_output(0, "gpuring: %s: copying between host and device memory failed: %s",
-                    gr_calls[c->call->id].name, gr_gpu_error());
+        mca_coll_gpuring_print("gpuring: %s: copying between host and device memory failed: %s",
+                               gr_calls[c->call->id].name, gr_gpu_error());
     }
     return OMPI_SUCCESS == rc && copied < 0 ? OMPI_ERROR : rc;
 }
