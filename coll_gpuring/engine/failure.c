@@ -13,6 +13,7 @@
 #include "base/errors.h"
 
 #include "cuda/error.h"
+#include "exec/label.h"
 
 #include <stdio.h>
 
@@ -71,6 +72,31 @@ const char *mca_coll_gpuring_error_text(int rc)
 void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc)
 {
     mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", mca_coll_gpuring_error_text(rc));
+}
+
+/* What a label says of a call: its root where it has one, and what a rank posts. */
+static void describe_label(uint64_t label, char *text, size_t size)
+{
+    enum gr_coll coll = gr_label_coll(label);
+    size_t used = (size_t) snprintf(text, size, "%zu bytes", gr_label_bytes(label));
+
+    if (coll < GR_NCOLLS && gr_coll_is_rooted(coll)) {
+        snprintf(text + used, size - used, ", root %d", gr_label_root(label));
+    }
+}
+
+/* This rank's collective is named by report_failure(). */
+void mca_coll_gpuring_op_report_difference(const struct gr_op *op, int code,
+                                           const struct gr_label_pair *pair)
+{
+    enum gr_coll theirs = gr_label_coll(pair->posted);
+    char why[sizeof(op->comm->why)], expected[40], posted[40];
+
+    describe_label(pair->expected, expected, sizeof(expected));
+    describe_label(pair->posted, posted, sizeof(posted));
+    snprintf(why, sizeof(why), "expects %s of rank %d, which calls %s: %s", expected, pair->rank,
+             theirs < GR_NCOLLS ? gr_coll_name(theirs) : "no collective", posted);
+    mca_coll_gpuring_op_report_failure(op, code, why, "");
 }
 
 int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough)

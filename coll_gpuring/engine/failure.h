@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 
+struct gr_label_pair;
 struct gr_op;
 
 /*
@@ -34,6 +35,13 @@ void mca_coll_gpuring_op_report_failure(const struct gr_op *op, int code, const 
 
 /* The same for an error of exec/, link/ or net/, with GR_ERR_FAILED: reports rc in words. */
 void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc);
+
+/*
+ * The same where a message is of another call than this rank's: names both. code: of
+ * gr_label_error(). pair->rank: of the communicator.
+ */
+void mca_coll_gpuring_op_report_difference(const struct gr_op *op, int code,
+                                           const struct gr_label_pair *pair);
 
 /* An error code in words. */
 const char *mca_coll_gpuring_error_text(int rc);

@@ -95,6 +95,7 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
     host->space[GR_OUT] = space[GR_OUT];
     host->space[GR_TMP] = space[GR_TMP];
     host->reducer = reducer;
+    host->label = gr_label_kind(r->coll, r->root) | (uint32_t) op->data.bytes;
     host->direct = r->direct;
     host->offered = r->direct && gr_copy_is_offered(r->coll) && !op->comm->oversubscribed
                         ? GR_OFFERED_BYTES
@@ -157,6 +158,7 @@ void mca_coll_gpuring_host_start_plan(struct gr_op *op, const struct gr_plan_spe
     gr_plan_build(&op->kept.plan, op->queue->team, r);
     set_host_op(op, r, space, reducer);
     op->run.host.op.zero_copy = 0;
+    op->run.host.op.label = GR_LABEL_NOT_COMPARED; /* it compares what it exchanges */
     start_stepper(op, &gr_host_backend, &op->run.host.op);
 }
 
@@ -231,7 +233,9 @@ int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved)
         report_refusal(op);
         op->run.host.op.refused.error = 0;
     }
-    if (rc < 0) {
+    if (GR_ERR_DIFFER == rc || GR_ERR_TRUNCATE == rc) {
+        mca_coll_gpuring_op_report_difference(op, rc, &op->run.host.op.differs);
+    } else if (rc < 0) {
         mca_coll_gpuring_op_report_error(op, rc);
     }
     return rc;

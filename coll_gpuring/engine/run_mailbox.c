@@ -8,7 +8,6 @@
  */
 #include "engine/run_mailbox.h"
 
-#include "base/errors.h"
 #include "base/status.h"
 #include "engine/failure.h"
 #include "engine/host_steps.h"
@@ -68,18 +67,7 @@ static int mailbox_start(struct gr_op *op)
     return 0;
 }
 
-/* What a label says of a call: its root where it has one, and what a rank posts. */
-static void describe_label(uint64_t label, char *text, size_t size)
-{
-    enum gr_coll coll = gr_label_coll(label);
-    size_t used = (size_t) snprintf(text, size, "%zu bytes", gr_label_bytes(label));
-
-    if (coll < GR_NCOLLS && gr_coll_is_rooted(coll)) {
-        snprintf(text + used, size - used, ", root %d", gr_label_root(label));
-    }
-}
-
-/* Name both calls: report_failure() names this rank's. rc: of gr_mailbox_take(). Returns rc. */
+/* rc: of gr_mailbox_take(), which is returned. */
 static int report_difference(const struct gr_op *op, int rc)
 {
     const struct gr_grouped *c = &op->run.mailbox;
@@ -87,15 +75,9 @@ static int report_difference(const struct gr_op *op, int rc)
         posts_in_turn(op) ? gr_grouped_at(c) : gr_team_boards(op->queue->team, GR_WAY_MAILBOX);
     struct gr_label_pair pair =
         gr_mailbox_difference(&boards->box, posts_in_turn(op) ? &c->now : &c->whole);
-    enum gr_coll theirs = gr_label_coll(pair.posted);
-    char why[sizeof(op->comm->why)], expected[40], posted[40];
 
-    describe_label(pair.expected, expected, sizeof(expected));
-    describe_label(pair.posted, posted, sizeof(posted));
-    snprintf(why, sizeof(why), "expects %s of rank %d, which calls %s: %s", expected,
-             boards->group.first + pair.rank * boards->group.step,
-             theirs < GR_NCOLLS ? gr_coll_name(theirs) : "no collective", posted);
-    mca_coll_gpuring_op_report_failure(op, rc, why, "");
+    pair.rank = boards->group.first + pair.rank * boards->group.step;
+    mca_coll_gpuring_op_report_difference(op, rc, &pair);
     return rc;
 }
 

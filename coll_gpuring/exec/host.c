@@ -68,14 +68,23 @@ static int asked_ready(struct gr_host_op *op, uint32_t channel)
 static int host_ready(void *ctx, uint32_t channel, const struct gr_step *step)
 {
     struct gr_host_op *op = ctx;
+    uint64_t label;
     int k;
 
     if (GR_HOST_NOT_ASKED != op->asked.state) {
         return asked_ready(op, channel);
     }
     for (k = 0; k < step->nfrom; k++) {
-        if (!gr_link_readable(link_from(op, channel, step->from[k]))) {
+        struct gr_link *l = link_from(op, channel, step->from[k]);
+
+        if (!gr_link_readable(l)) {
             return 0;
+        }
+        label = gr_link_label(l, op->label);
+        if (label != op->label) {
+            op->differs = (struct gr_label_pair) {
+                .rank = step->from[k], .posted = label, .expected = op->label};
+            return gr_label_error(&op->differs);
         }
     }
     for (k = 0; k < step->nto; k++) {
@@ -374,6 +383,7 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
             l->next_unread = NULL == op->unread ? l : op->unread;
             op->unread = l;
         }
+        gr_link_set_label(l, op->label);
         gr_link_push(l);
     }
     for (k = 0; k < step->nfrom; k++) {

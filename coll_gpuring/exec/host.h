@@ -16,6 +16,7 @@
 #define GR_EXEC_HOST_H
 
 #include "exec/fetch.h"
+#include "exec/label.h"
 #include "exec/reduce.h"
 #include "exec/stepper.h"
 #include "link/fifo.h"
@@ -35,6 +36,7 @@ struct gr_host_op {
      * contiguous; 0: none. If set, the end of the call waits for the network, after an error too.
      */
     size_t zero_copy;
+    uint64_t label;        /* of the call, equal on all ranks */
     int direct;            /* 1: the plan is direct; only then the next three are read */
     const int32_t *pids;   /* [rank]: process ID */
     unsigned char *bounce; /* GR_BOUNCE_BYTES, where steps reduce */
@@ -49,6 +51,8 @@ struct gr_host_op {
         int error; /* errno of process_vm_readv; 0: nothing was refused */
         int rank;  /* the message's sender */
     } refused;
+
+    struct gr_label_pair differs; /* set before GR_ERR_DIFFER and GR_ERR_TRUNCATE are returned */
 
     /* Private; all but later.dst and later.src are 0 at the start. */
     struct {
@@ -78,8 +82,9 @@ struct gr_host_op {
 };
 
 /*
- * For struct gr_stepper; ctx is a struct gr_host_op. The only error is GR_ERR_SYS: a process whose
- * message is fetched has ended, or its call has failed.
+ * For struct gr_stepper; ctx is a struct gr_host_op. Errors: GR_ERR_SYS: a process whose message is
+ * fetched has ended, or its call has failed. GR_ERR_DIFFER, GR_ERR_TRUNCATE: a message is of another
+ * call, as op->differs says.
  */
 extern const struct gr_backend gr_host_backend;
 

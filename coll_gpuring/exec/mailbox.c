@@ -2,7 +2,6 @@
 /* Mailboxes: posting and taking small messages. */
 #include "exec/mailbox.h"
 
-#include "base/errors.h"
 #include "sched/groups.h"
 
 #include <assert.h>
@@ -411,7 +410,7 @@ static int difference_code(const struct gr_mailbox *box, const struct gr_mailbox
 {
     struct gr_label_pair pair = gr_mailbox_difference(box, call);
 
-    return pair.posted >> 32 == pair.expected >> 32 ? GR_ERR_TRUNCATE : GR_ERR_DIFFER;
+    return gr_label_error(&pair);
 }
 
 int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)

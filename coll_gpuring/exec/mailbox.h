@@ -35,36 +35,10 @@
 #ifndef GR_EXEC_MAILBOX_H
 #define GR_EXEC_MAILBOX_H
 
+#include "exec/label.h"
 #include "exec/reduce.h"
 #include "link/board.h"
 #include "sched/sched.h"
-
-/*
- * A label is a kind, which is equal on all ranks of a call, and the bytes that a rank posts:
- * [collective: 8 bits | root: 24 bits | bytes: 32 bits].
- */
-static inline uint64_t gr_label_kind(enum gr_coll coll, int root)
-{
-    return (uint64_t) coll << 56 | (uint64_t) root << 32;
-}
-
-/* The kind of calls whose posts are not compared: all bits are set, and so are those of labels. */
-#define GR_LABEL_NOT_COMPARED UINT64_MAX
-
-static inline enum gr_coll gr_label_coll(uint64_t label)
-{
-    return (enum gr_coll)(label >> 56);
-}
-
-static inline int gr_label_root(uint64_t label)
-{
-    return (int) (label >> 32 & 0xffffff);
-}
-
-static inline size_t gr_label_bytes(uint64_t label)
-{
-    return (size_t) (uint32_t) label;
-}
 
 /* Most bytes of a set's data. */
 static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
@@ -159,13 +133,6 @@ struct gr_awaited gr_mailbox_awaits(const struct gr_mailbox *box,
  */
 int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_call *call,
                          int *ranks);
-
-/* Two labels that should be equal. */
-struct gr_label_pair {
-    int rank;          /* of the mailbox */
-    uint64_t posted;   /* its label */
-    uint64_t expected; /* what this rank's call makes of it */
-};
 
 /* After an error of gr_mailbox_take(): the post that is not of the call. */
 struct gr_label_pair gr_mailbox_difference(const struct gr_mailbox *box,

@@ -36,12 +36,19 @@ enum {
     GR_NSIDEBAND
 };
 
+/*
+ * A link inside a node has a label for each slot (exec/label.h) if it has no more slots than this:
+ * then the labels are in the cache line of tail, which the reader reads anyway.
+ */
+#define GR_LINK_LABELS 4
+
 /* A link in shared memory, at the start of a slab: what both its ends use. */
 struct gr_link_shared {
     struct gr_lease_user writer;                   /* the writer's record */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, since the slab exists */
     _Atomic uint64_t sideband[GR_NSIDEBAND];       /* written by the writer */
     _Atomic uint64_t withdrawn;                    /* 1 after gr_link_withdraw() */
+    _Atomic uint64_t label[GR_LINK_LABELS];        /* [slot]; written by the writer */
     _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, since the slab exists */
     _Atomic uint64_t refused;                      /* 1 after gr_link_refuse() */
     _Alignas(GR_CACHE_LINE) unsigned char slots[]; /* nslots * slot_bytes */
@@ -313,6 +320,28 @@ static inline void gr_link_set_slot_info(struct gr_link *l, size_t bytes, const 
 {
     l->valid_bytes[l->mine % l->nslots] = (uint32_t) bytes;
     l->data_at[l->mine % l->nslots] = data;
+}
+
+static inline bool gr_link_has_labels(const struct gr_link *l)
+{
+    return l->nslots <= GR_LINK_LABELS && NULL == l->bell;
+}
+
+/* Writer, before it pushes a slot: what the slot is of. */
+static inline void gr_link_set_label(struct gr_link *l, uint64_t label)
+{
+    if (gr_link_has_labels(l)) {
+        atomic_store_explicit(&l->shared->label[l->mine % GR_LINK_LABELS], label,
+                              memory_order_relaxed);
+    }
+}
+
+/* Reader of a full slot: its label; `otherwise` where the link has none. */
+static inline uint64_t gr_link_label(const struct gr_link *l, uint64_t otherwise)
+{
+    return gr_link_has_labels(l) ? atomic_load_explicit(&l->shared->label[l->mine % GR_LINK_LABELS],
+                                                        memory_order_relaxed)
+                                 : otherwise;
 }
 
 /* Writer: the slot is full. */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that do not match: mismatch [COUNT [wait]]. Rank 1 calls another collective than all others, or
- * the same one with another number of elements, or another root. Each pair of calls has a
- * communicator of its own. Every rank that needs the data of a rank whose call is another one gets
- * an error, and so do all later calls of all ranks. What is legal, though it looks alike, is right:
- * other types with the same signature, MPI_IN_PLACE on one rank.
+ * Calls that do not match: mismatch [COUNT [same | wait]]. Rank 1 calls another collective than all
+ * others, or the same one with another number of elements, or another root. Each pair of calls has
+ * a communicator of its own. Every rank that needs the data of a rank whose call is another one
+ * gets an error, and so do all later calls of all ranks. What is legal, though it looks alike, is
+ * right: other types with the same signature, MPI_IN_PLACE on one rank.
  *
- * COUNT: elements of 4 bytes of the calls that match; rank 1 has 90 for each 100 of them. wait: only
- * an allreduce, for which rank 1 has 10000 times as many, so that ranks wait for each other by other
- * means; to be watched by a script, which kills them.
+ * COUNT: elements of 4 bytes of the calls that match; rank 1 has 90 for each 100 of them.
+ * same:  only pairs of the same collective.
+ * wait:  only an allreduce, for which rank 1 has 10000 times as many elements: ranks wait for each
+ *        other by other means, until a script kills them.
  */
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "quick.h"
 #include "tap.h"
@@ -161,13 +163,16 @@ static void do_legal(const struct buffers *b)
 
 int main(int argc, char **argv)
 {
+    bool same, waits;
     struct buffers b;
     size_t bytes;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     b.count = argc > 1 ? atoi(argv[1]) : 100;
-    if (argc > 2) {
-        b.count *= 1 == test_rank ? 10000 : 1;
+    same = argc > 2 && 0 == strcmp(argv[2], "same");
+    waits = argc > 2 && 0 == strcmp(argv[2], "wait");
+    if (waits && 1 == test_rank) {
+        b.count *= 10000;
     }
     bytes = (size_t) b.count * (size_t) test_size * sizeof(int);
     b.in = calloc(1, bytes);
@@ -175,14 +180,15 @@ int main(int argc, char **argv)
     if (NULL == b.in || NULL == b.out) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    if (argc > 2) {
+    if (waits) {
         MPI_Allreduce(b.in, b.out, b.count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
     do_legal(&b);
     /* MPI_Wait takes the errors of requests to MPI_COMM_WORLD */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (size_t k = 0; k < PAIRS; k++) {
-        if (pairs[k].waits_in_groups && test_size > GROUP_MOST) {
+        if ((pairs[k].waits_in_groups && test_size > GROUP_MOST) ||
+            (same && pairs[k].others.call != pairs[k].odd.call)) {
             continue;
         }
         do_pair(&pairs[k], &b, true);

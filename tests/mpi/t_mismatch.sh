@@ -23,6 +23,15 @@ for np in $(depth 10 '10 17'); do
     test_program "on boards of groups, $np ranks" $np $boards -- mismatch 40
 done
 
+# All are too large for boards. In slots with copies, and where messages are fetched from the sender.
+slots="--mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_timeout 5 --mca coll_gpuring_timeout_abort 1"
+for single_copy in 0 1; do
+    test_program "through slots, 3 ranks, single copy $single_copy" 3 $slots --mca coll_gpuring_single_copy $single_copy \
+        -- mismatch 100000 same
+    tap_check "single copy $single_copy: both are named" names_both 'bcast, fewer' \
+        bcast '360000 bytes, root 0' 'bcast: 400000 bytes, root 0'
+done
+
 # One waits for a post, the other one for links: nothing of the one's call reaches the other.
 stock_segments_to_work
 gstart 2 --mca coll_gpuring_timeout 1 -- mismatch 100 wait
