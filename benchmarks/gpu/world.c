@@ -135,7 +135,7 @@ int world_open(struct world *w, struct crew *crew, struct gr_gpu *gpu,
     *w = (struct world) {.crew = crew,
                          .gpu = gpu,
                          .shape = *shape,
-                         .doors = gr_pool_open("/dev/shm", self, MOST_BYTES),
+                         .doors = gr_pool_open(self, MOST_BYTES),
                          .share = gr_ipc_cache_open(gpu, self, CREW_RANKS, CREW_RANKS),
                          .seats = calloc((size_t) crew->n, sizeof *w->seats)};
     w->pool = NULL == w->doors ? NULL : gr_gpu_pool_open(gpu, w->doors, MOST_BYTES);

@@ -71,6 +71,8 @@ struct gr_comm {
     bool enlisted;          /* in the process's list of communicators */
     struct gr_comm_key key; /* identifies it in messages about failures */
     struct gr_comm *next;   /* next communicator of the process's list */
+    /* what points to this one in the list: thousands may be freed, in any order. NULL: it is in none */
+    struct gr_comm **linked;
 };
 
 /* What to call a communicator in messages; MPI gives no name to some (MPI_Intercomm_merge). */

@@ -67,6 +67,10 @@ void mca_coll_gpuring_failure_enlist(struct gr_comm *comm)
     comm->enlisted = true;
     comm->key = key_of(comm);
     comm->next = f->comms;
+    comm->linked = &f->comms;
+    if (NULL != comm->next) {
+        comm->next->linked = &comm->next;
+    }
     f->comms = comm;
     gr_unlock(&f->lock);
 }
@@ -97,13 +101,14 @@ static void forget(struct gr_failures *f, uint32_t id)
 void mca_coll_gpuring_failure_delist(struct gr_comm *comm)
 {
     struct gr_failures *f = &comm->process->failures;
-    struct gr_comm **link;
 
     gr_lock(&f->lock);
-    for (link = &f->comms; NULL != *link && comm != *link; link = &(*link)->next) {
-    }
-    if (NULL != *link) {
-        *link = comm->next;
+    if (NULL != comm->linked) {
+        *comm->linked = comm->next;
+        if (NULL != comm->next) {
+            comm->next->linked = comm->linked;
+        }
+        comm->linked = NULL;
         forget(f, comm->key.id);
     }
     gr_unlock(&f->lock);

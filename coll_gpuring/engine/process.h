@@ -49,8 +49,6 @@ struct gr_process {
         .lock = PTHREAD_MUTEX_INITIALIZER \
     }
 
-#define GR_SHM_DIR "/dev/shm" /* where links between ranks of a node lie */
-
 /* The process's pool; NULL when there is no memory for it. */
 struct gr_pool *mca_coll_gpuring_pool(struct gr_process *process);
 

@@ -168,7 +168,7 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
     said[-status % 16] = true;
     switch (status) {
     case GR_ERR_SPACE:
-        mca_coll_gpuring_warn("shm-full", GR_SHM_DIR, name,
+        mca_coll_gpuring_warn("shm-full", name,
                               (s->join.memory->host_bytes(&s->join) + 1023) / 1024,
                               s->join.memory->name);
         break;
@@ -198,6 +198,6 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
         mca_coll_gpuring_warn("gpu-error", s->result.rank, name, s->why);
         break;
     default:
-        mca_coll_gpuring_warn("shm-error", GR_SHM_DIR, name, status);
+        mca_coll_gpuring_warn("shm-error", name, status);
     }
 }

@@ -20,12 +20,17 @@ size_t gr_board_stride(size_t bytes)
 
 size_t gr_board_bytes(int p, uint32_t nsets, size_t stride)
 {
-    return (size_t) p * sizeof(struct gr_lease_user) + nsets * stride;
+    return gr_board_set_offset(p, nsets, stride);
+}
+
+size_t gr_board_set_offset(int p, uint32_t k, size_t stride)
+{
+    return (size_t) p * sizeof(struct gr_lease_user) + k * stride;
 }
 
 static unsigned char *board_sets(void *base, int p)
 {
-    return (unsigned char *) base + (size_t) p * sizeof(struct gr_lease_user);
+    return (unsigned char *) base + gr_board_set_offset(p, 0, 0);
 }
 
 int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride,

@@ -45,6 +45,9 @@ size_t gr_board_stride(size_t bytes);
 /* Size of a board. */
 size_t gr_board_bytes(int p, uint32_t nsets, size_t stride);
 
+/* Offset of set k in a board. */
+size_t gr_board_set_offset(int p, uint32_t k, size_t stride);
+
 /* A mailbox without boards, whose first call has epoch first + 1. Returns 0 or GR_ERR_NOMEM. */
 int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride,
                     uint64_t first);

@@ -72,7 +72,7 @@ static void for_each_handle(struct gr_join *join, const struct gr_connections *s
         const struct gr_slab_handle *handle = (const void *) ((unsigned char *) c + handle_at);
 
         /* without a handle the peer has failed, and reports it in the agreement */
-        join->status = 0 == handle->pid ? 0 : step(join, c);
+        join->status = 0 == handle->segment.pid ? 0 : step(join, c);
     }
 }
 

@@ -113,7 +113,7 @@ struct gr_join {
 
 /*
  * Begin a set-up. The caller has set the join's members up to `root`, and its status: why this rank
- * cannot take part, or 0. Errors of this rank go to join->status, and its handles then have pid 0.
+ * cannot take part, or 0. Errors of this rank go to join->status, and its handles then are zero.
  * Returns 0, or GR_ERR_NOMEM: there is no join.
  */
 int gr_join_begin(struct gr_join *join);

@@ -45,11 +45,11 @@ enum {
 /* A link in shared memory, at the start of a slab: what both its ends use. */
 struct gr_link_shared {
     struct gr_lease_user writer;                   /* the writer's record */
-    _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, since the slab exists */
+    _Alignas(GR_CACHE_LINE) _Atomic uint64_t tail; /* slots written, in this lease */
     _Atomic uint64_t sideband[GR_NSIDEBAND];       /* written by the writer */
     _Atomic uint64_t withdrawn;                    /* 1 after gr_link_withdraw() */
     _Atomic uint64_t label[GR_LINK_LABELS];        /* [slot]; written by the writer */
-    _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, since the slab exists */
+    _Alignas(GR_CACHE_LINE) _Atomic uint64_t head; /* slots read, in this lease */
     _Atomic uint64_t refused;                      /* 1 after gr_link_refuse() */
     _Alignas(GR_CACHE_LINE) unsigned char slots[]; /* nslots * slot_bytes */
 };
@@ -206,17 +206,20 @@ static inline struct gr_fifo gr_link_fifo(struct gr_link_shared *shared, uint64_
 }
 
 /*
- * Reader, at the start of a lease, when nothing else uses the slab: skip the slots that an earlier
- * team has left unread. Returns the value of both counters.
+ * Reader, at the start of a lease, when nothing else uses the slab: the counters and words are 0,
+ * whatever an earlier lease of this memory has left there. The writer's record is the pool's.
  */
-static inline uint64_t gr_link_renew(struct gr_link_shared *shared)
+static inline void gr_link_renew(struct gr_link_shared *shared)
 {
-    uint64_t count = atomic_load_explicit(&shared->tail, memory_order_acquire);
+    int k;
 
-    atomic_store_explicit(&shared->head, count, memory_order_relaxed);
+    atomic_store_explicit(&shared->tail, 0, memory_order_relaxed);
+    atomic_store_explicit(&shared->head, 0, memory_order_relaxed);
     atomic_store_explicit(&shared->withdrawn, 0, memory_order_relaxed);
     atomic_store_explicit(&shared->refused, 0, memory_order_relaxed);
-    return count;
+    for (k = 0; k < GR_NSIDEBAND; k++) {
+        atomic_store_explicit(&shared->sideband[k], 0, memory_order_relaxed);
+    }
 }
 
 /*

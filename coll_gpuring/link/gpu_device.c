@@ -39,7 +39,7 @@ static struct gr_gpu_slab *find_free(struct gr_gpu_pool *pool, size_t bytes)
     struct gr_gpu_slab *slab;
 
     for (slab = pool->slabs; NULL != slab; slab = slab->next) {
-        if (NULL != slab->arena && slab->bytes == bytes && gr_slab_is_free(slab)) {
+        if (NULL != slab->arena && slab->bytes == bytes && gr_slab_is_free(pool, slab)) {
             return slab;
         }
     }
@@ -134,7 +134,8 @@ static int zero_slabs(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_g
 static int lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **host,
                  struct gr_gpu_slab **slabs)
 {
-    int k, taken = 0, rc = gr_pool_lease(pool->host, sizeof(struct gr_lease_user), 1, n, host);
+    int k, taken = 0,
+           rc = gr_pool_lease(pool->host, GR_SLAB_WHOLE, sizeof(struct gr_lease_user), 1, n, host);
 
     if (rc < 0) {
         return rc;
@@ -159,8 +160,10 @@ static int lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, st
 
 static void release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used)
 {
-    gr_pool_release(pool->host, slab->host, used);
     slab->state = used ? GR_SLAB_LEAVING : GR_SLAB_FREE;
+    if (!used) {
+        gr_pool_release(pool->host, slab->host, 0);
+    }
 }
 
 static void export(const struct gr_gpu_slab *slab, struct gr_gpu_slab_handle *handle)
@@ -174,7 +177,7 @@ static void export(const struct gr_gpu_slab *slab, struct gr_gpu_slab_handle *ha
 
 static int same_arena(const struct gr_mapping *m, const struct gr_gpu_slab_handle *handle)
 {
-    return m->arena == handle->arena && m->pid == handle->host.pid &&
+    return m->arena == handle->arena && m->pid == handle->host.segment.pid &&
            m->owner.job == handle->host.owner.job && m->owner.vpid == handle->host.owner.vpid &&
            0 == memcmp(&m->gpu, &handle->gpu, sizeof(m->gpu));
 }
@@ -206,7 +209,7 @@ static int map_arena(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *
         return rc;
     }
     m->owner = handle->host.owner;
-    m->pid = handle->host.pid;
+    m->pid = handle->host.segment.pid;
     m->arena = handle->arena;
     m->gpu = handle->gpu;
     GR_PUSH(m, pool->mappings);
@@ -220,7 +223,7 @@ static int map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle
     int ordinal, rc;
 
     (void) host;
-    if ((int32_t) getpid() == handle->host.pid) {
+    if ((int32_t) getpid() == handle->host.segment.pid) {
         /*
          * The driver opens no handle in the process that exported it. That the pid is of this
          * process and not of another one in a container, gr_pool_map() has checked.

@@ -90,7 +90,7 @@ static int lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, st
     int k, created, rc;
 
     (void) gr_numa_prefer(gr_gpu_numa(pool->gpu), &policy);
-    rc = gr_pool_lease(pool->host, PAGE + data, 1, n, host);
+    rc = gr_pool_lease(pool->host, GR_SLAB_PINNED, PAGE + data, 1, n, host);
     gr_numa_restore(&policy);
     if (rc < 0) {
         return rc;

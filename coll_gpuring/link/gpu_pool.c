@@ -47,7 +47,7 @@ void gr_gpu_pool_close(struct gr_gpu_pool *pool)
         free(m);
     }
     while (GR_POP(slab, pool->slabs)) {
-        if (GR_SLAB_LEASED == slab->state) {
+        if (GR_SLAB_FREE != slab->state) { /* it holds its host slab */
             gr_pool_release(pool->host, slab->host, 1);
         }
         free(slab);
@@ -150,7 +150,7 @@ struct gr_pool_usage gr_gpu_pool_usage(struct gr_gpu_pool *pool)
     pthread_mutex_lock(&pool->lock);
     u.held = pool->held;
     for (slab = pool->slabs; NULL != slab; slab = slab->next) {
-        u.leased += NULL == slab->arena || gr_slab_is_free(slab) ? 0 : slab->bytes;
+        u.leased += NULL == slab->arena || gr_slab_is_free(pool, slab) ? 0 : slab->bytes;
     }
     for (m = pool->mappings; NULL != m; m = m->next) {
         u.mapped++;

@@ -31,7 +31,7 @@ enum gr_gpu_where {
 
 /* What the owner of a slab sends to the peer that maps it. Plain bytes. */
 struct gr_gpu_slab_handle {
-    struct gr_slab_handle host; /* of the host slab; pid 0: there is no slab */
+    struct gr_slab_handle host; /* of the host slab; all 0: there is no slab */
     int32_t where;              /* an enum gr_gpu_where */
     int32_t pad;                /* 0 */
     struct gr_gpu_id gpu;       /* the owner's device */

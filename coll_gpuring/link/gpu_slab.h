@@ -20,7 +20,7 @@ struct gr_gpu_slab {
     size_t offset;              /* of its data, in the arena or in the host slab */
     size_t bytes;               /* of its data */
     gr_gpu_ptr at;              /* address of its data for this process's device */
-    struct gr_slab *host;       /* the host slab that it holds while leased */
+    struct gr_slab *host;       /* the host slab that it holds while it is not free */
     struct gr_lease_user *user; /* the peer's record, at the start of the host slab */
     uint64_t lease;             /* number of the present or last lease of the host slab */
 };
@@ -77,13 +77,16 @@ static inline size_t gr_round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Whether the slab can be leased. Ends the lease that owner and user have left. */
-static inline int gr_slab_is_free(struct gr_gpu_slab *slab)
+/*
+ * Whether the slab can be leased. Ends the lease that owner and user have left; until then the host
+ * slab stays leased, whose memory may be anything's afterwards.
+ */
+static inline int gr_slab_is_free(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab)
 {
-    /* >=: the host slab may have been in later leases */
     if (GR_SLAB_LEAVING == slab->state &&
-        atomic_load_explicit(&slab->user->left, memory_order_acquire) >= slab->lease) {
+        atomic_load_explicit(&slab->user->left, memory_order_acquire) == slab->lease) {
         slab->state = GR_SLAB_FREE;
+        gr_pool_release(pool->host, slab->host, 0);
     }
     return GR_SLAB_FREE == slab->state;
 }

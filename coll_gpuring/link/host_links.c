@@ -118,11 +118,11 @@ static int lease_slabs(struct gr_pool *pool, size_t bytes, struct gr_host_connec
     if (NULL == slabs) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_pool_lease(pool, bytes, 1, n, slabs);
+    rc = gr_pool_lease(pool, GR_SLAB_WHOLE, bytes, 1, n, slabs);
     for (k = 0; 0 == rc && k < n; k++) {
         connections[k].slab = slabs[k];
         connections[k].handle = gr_pool_export(pool, slabs[k]);
-        connections[k].handle.count = gr_link_renew(gr_slab_base(slabs[k]));
+        gr_link_renew(gr_slab_base(slabs[k]));
     }
     free(slabs);
     return rc;
@@ -154,7 +154,7 @@ static struct gr_fifo link_fifo(const struct gr_join *join, const struct gr_conn
 {
     const struct gr_channel_set *b = set(join);
     struct gr_link_shared *shared = gr_slab_base(host(c)->slab);
-    struct gr_fifo fifo = gr_link_fifo(shared, host(c)->handle.count, b->nslots, b->slot_bytes);
+    struct gr_fifo fifo = gr_link_fifo(shared, 0, b->nslots, b->slot_bytes);
 
     fifo.valid_bytes = writes ? gr_link_valid_bytes(shared, b->nslots, b->slot_bytes) : NULL;
     fifo.data_at = writes ? gr_link_data_at(shared, b->nslots, b->slot_bytes) : NULL;
@@ -165,7 +165,7 @@ static struct gr_fifo link_fifo(const struct gr_join *join, const struct gr_conn
 static void attach(struct gr_link *l, const struct gr_channel_set *b,
                    const struct gr_host_connection *w)
 {
-    gr_link_attach(l, NULL == w->slab ? w->base : gr_slab_base(w->slab), w->handle.count, b->nslots,
+    gr_link_attach(l, NULL == w->slab ? w->base : gr_slab_base(w->slab), 0, b->nslots,
                    b->slot_bytes);
     l->bell = w->end.bell;
 }
@@ -241,16 +241,26 @@ static int board_peers(const struct gr_join *join, struct gr_neighbours *n)
     return rc;
 }
 
-/* A slab for this rank's board, empty at first. */
+/* A slab for this rank's board, empty at first. Of each set the first page is there at once. */
 static int reserve_board(struct gr_join *join, const struct gr_boards *b, struct gr_slab **slab)
 {
     const struct gr_mailbox *box = &b->box;
-    int rc = gr_pool_lease(join->pool, board_bytes(b), box->p, 1, slab);
+    int rc = gr_pool_lease(join->pool, GR_SLAB_SPARSE, board_bytes(b), box->p, 1, slab);
+    uint32_t k;
 
-    if (0 == rc) {
-        gr_board_clean(gr_slab_base(*slab), box->p, box->nsets, box->stride, box->posted);
+    if (0 != rc) {
+        return rc;
     }
-    return rc;
+    for (k = 0; k < box->nsets && 0 == rc; k++) {
+        rc = gr_pool_populate(join->pool, *slab, gr_board_set_offset(box->p, k, box->stride),
+                              GR_SET_HEAD);
+    }
+    if (0 != rc) {
+        gr_pool_release(join->pool, *slab, 0);
+        return rc;
+    }
+    gr_board_clean(gr_slab_base(*slab), box->p, box->nsets, box->stride, box->posted);
+    return 0;
 }
 
 /* Scratch for calls that take several mailboxes. */

@@ -21,7 +21,8 @@ struct gr_lease_user {
 enum gr_slab_state {
     GR_SLAB_FREE,
     GR_SLAB_LEASED,
-    GR_SLAB_LEAVING /* released by its owner; a user may not have left */
+    GR_SLAB_LEAVING, /* released by its owner; a user may not have left */
+    GR_SLAB_KEPT     /* not leased, but part of no other slab: its pages are pinned */
 };
 
 /*

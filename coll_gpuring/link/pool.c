@@ -1,103 +1,92 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments, slabs and leases of this process, and mappings of peers' segments. */
+/* Slabs and leases of this process, the pages of its segments, and mappings of peers' segments. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* strdup */
+#define _GNU_SOURCE 1 /* tdestroy */
 #endif
 #include "link/pool.h"
 
 #include "base/list.h"
-#include "link/shm.h"
+#include "link/ranges.h"
 
 #include <pthread.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Segments of small slabs are not smaller. */
-#define SEGMENT_BYTES ((size_t) 64 << 10)
+/* The first segment; it is address space, not memory. */
+#define SEGMENT_BYTES ((size_t) 1 << 20)
+/* Bytes of pages that may be held beside as many as are leased. */
+#define SPARE_BYTES ((size_t) 2 << 20)
+/* Leases that a call looks at to see whether all users have left: more than one call adds. */
+#define SWEPT 8
 #define PAGE ((size_t) sysconf(_SC_PAGESIZE))
-
-struct gr_slab {
-    struct gr_slab *next;    /* of the pool */
-    struct segment *segment; /* that it lies in */
-    size_t offset;           /* in the segment */
-    size_t bytes;            /* its size */
-    int nusers;              /* records of users at its start */
-    enum gr_slab_state state;
-    uint64_t lease; /* number of the present or last lease, from 1 */
-};
-
-/* A part of the pool's file, which peers map as a whole. */
-struct segment {
-    struct segment *next;
-    unsigned char *base;    /* where it is mapped */
-    size_t bytes;           /* its size */
-    uint64_t start;         /* offset in the file */
-    struct gr_slab slabs[]; /* that it is cut into */
-};
 
 /* A segment of another process. */
 struct mapping {
-    struct mapping *next;
     struct gr_peer_id owner;
-    uint64_t ino, dev;   /* of the owner's file */
-    uint64_t start;      /* offset in the file */
-    unsigned char *base; /* where it is mapped */
-    size_t bytes;        /* size of the mapping */
+    struct gr_shm_id id;
+    unsigned char *base; /* where it is attached */
+    size_t bytes;        /* its size */
 };
 
 struct gr_pool {
-    pthread_mutex_t lock;     /* of everything below */
-    struct gr_peer_id self;   /* this process */
-    char *dir;                /* where the file is; owned */
-    size_t max_bytes;         /* bound of `held` */
-    size_t held;              /* bytes of all segments */
-    struct gr_shm shm;        /* the file; fd negative: not created yet */
-    struct segment *segments; /* owned */
-    struct gr_slab *slabs;    /* of all segments */
-    struct mapping *mappings; /* owned */
+    pthread_mutex_t lock;              /* of everything below */
+    struct gr_peer_id self;            /* this process */
+    size_t max_bytes;                  /* bound of `held` */
+    size_t reserved;                   /* bytes of all segments */
+    size_t held;                       /* bytes of their populated pages */
+    size_t leased;                     /* bytes of slabs that are leased, or not left */
+    size_t in_use;                     /* of these what is populated for sure */
+    size_t freed;                      /* bytes of slabs freed since pages were given back */
+    uint64_t leases;                   /* number of the last lease */
+    struct gr_segment *segments;       /* owned */
+    struct gr_ranges ranges;           /* free memory */
+    struct gr_slab_list leaving;       /* released by this process, in the order of looking */
+    struct gr_slab_list kept[GR_BINS]; /* pinned ones that are not leased, by size */
+    void *mappings;                    /* a tree of tsearch(), of struct mapping; owned */
+    int mapped;                        /* in the tree */
 };
 
-struct gr_pool *gr_pool_open(const char *dir, struct gr_peer_id self, size_t max_bytes)
+struct gr_pool *gr_pool_open(struct gr_peer_id self, size_t max_bytes)
 {
     struct gr_pool *pool = calloc(1, sizeof(*pool));
+    int k;
 
     if (NULL == pool) {
-        return NULL;
-    }
-    pool->dir = strdup(dir);
-    if (NULL == pool->dir) {
-        free(pool);
         return NULL;
     }
     pthread_mutex_init(&pool->lock, NULL);
     pool->self = self;
     pool->max_bytes = max_bytes;
-    pool->shm.fd = -1;
+    gr_ranges_init(&pool->ranges);
+    TAILQ_INIT(&pool->leaving);
+    for (k = 0; k < GR_BINS; k++) {
+        TAILQ_INIT(&pool->kept[k]);
+    }
     return pool;
+}
+
+static void mapping_destroy(void *mapping)
+{
+    gr_shm_detach(((struct mapping *) mapping)->base);
+    free(mapping);
 }
 
 void gr_pool_close(struct gr_pool *pool)
 {
-    struct segment *s;
-    struct mapping *m;
+    struct gr_segment *s;
 
     if (NULL == pool) {
         return;
     }
     while (GR_POP(s, pool->segments)) {
-        gr_shm_detach(s->base, s->bytes);
+        gr_ranges_destroy(s->first);
+        gr_shm_detach(s->base);
         free(s);
     }
-    if (pool->shm.fd >= 0) {
-        gr_shm_close(&pool->shm);
-    }
-    while (GR_POP(m, pool->mappings)) {
-        gr_shm_detach(m->base, m->bytes);
-        free(m);
-    }
+    tdestroy(pool->mappings, mapping_destroy);
     pthread_mutex_destroy(&pool->lock);
-    free(pool->dir);
     free(pool);
 }
 
@@ -106,106 +95,303 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/*
- * Add a segment with n slabs to the pool; with more if they are small, because each segment costs
- * its users a mapping.
- */
-static int pool_grow(struct gr_pool *pool, size_t slab_bytes, int nusers, int n)
-{
-    int least = (int) (SEGMENT_BYTES / slab_bytes);
-    size_t bytes;
-    struct segment *s;
-    int k, rc;
+/* ---- pages ---- */
 
-    if (n < least && round_up(slab_bytes * (size_t) least, PAGE) <= pool->max_bytes - pool->held) {
-        n = least;
+/* How many pages from number `at` on, before `end`, are like the first: of at least that kind, or not. */
+static size_t same_pages(const struct gr_segment *s, size_t at, size_t end, enum gr_page kind)
+{
+    size_t n = 1;
+
+    while (at + n < end && (s->pages[at + n] >= kind) == (s->pages[at] >= kind)) {
+        n++;
     }
-    bytes = round_up(slab_bytes * (size_t) n, PAGE);
-    if (bytes > pool->max_bytes - pool->held) {
+    return n;
+}
+
+/*
+ * Free the pages that lie in a free range as a whole. The first page of a segment stays: its token
+ * is there.
+ */
+static void give_back_range(struct gr_pool *pool, const struct gr_slab *range)
+{
+    struct gr_segment *s = range->segment;
+    size_t page = PAGE, at = round_up(range->offset, page) / page, n;
+    size_t end = (range->offset + range->bytes) / page;
+
+    for (; at < end; at += n) {
+        n = same_pages(s, at, end, GR_PAGE_MAYBE);
+        if (GR_PAGE_NONE != s->pages[at] && 0 == gr_shm_give_back(s->base + at * page, n * page)) {
+            memset(s->pages + at, GR_PAGE_NONE, n);
+            pool->held -= n * page;
+        }
+    }
+}
+
+/* Free pages of free ranges, large ones first, until at most `most` bytes are held. */
+static void give_back(struct gr_pool *pool, size_t most)
+{
+    const struct gr_slab *range;
+    int bin;
+
+    for (bin = GR_BINS - 1; bin >= 0 && pool->held > most; bin--) {
+        TAILQ_FOREACH(range, &pool->ranges.bins[bin], entry)
+        {
+            give_back_range(pool, range);
+        }
+    }
+    pool->freed = 0;
+}
+
+/* Whether so many bytes more may be held. */
+static int is_bounded(struct gr_pool *pool, size_t bytes)
+{
+    if (pool->held + bytes > pool->max_bytes) {
+        give_back(pool, 0);
+    }
+    return pool->held + bytes <= pool->max_bytes;
+}
+
+/*
+ * Allocate the pages of a part of a range that are not there yet, and none beyond the bound. On
+ * error those that are there stay.
+ */
+static int populate(struct gr_pool *pool, const struct gr_slab *range, size_t from, size_t bytes)
+{
+    struct gr_segment *s = range->segment;
+    size_t page = PAGE, first = (range->offset + from) / page, n, at, missing = 0;
+    size_t end = round_up(range->offset + from + bytes, page) / page;
+
+    for (at = first; at < end; at++) {
+        missing += GR_PAGE_NONE == s->pages[at] ? page : 0;
+    }
+    if (missing > 0 && !is_bounded(pool, missing)) {
         return GR_ERR_LIMIT;
     }
-    s = calloc(1, sizeof(*s) + (size_t) n * sizeof(s->slabs[0]));
-    if (NULL == s) {
-        return GR_ERR_NOMEM;
+    for (at = first; at < end; at += n) {
+        n = same_pages(s, at, end, GR_PAGE_THERE);
+        if (GR_PAGE_THERE != s->pages[at]) {
+            if (0 != gr_shm_populate(s->base + at * page, n * page)) {
+                return GR_ERR_SPACE;
+            }
+            memset(s->pages + at, GR_PAGE_THERE, n);
+        }
     }
-    rc = pool->shm.fd < 0 ? gr_shm_open(pool->dir, &pool->shm) : 0;
-    if (0 == rc) {
-        s->start = pool->shm.bytes;
-        s->bytes = bytes;
-        rc = gr_shm_grow(&pool->shm, bytes, &s->base);
-    }
-    if (rc < 0) {
-        free(s);
-        return rc;
-    }
-    for (k = n - 1; k >= 0; k--) {
-        s->slabs[k].segment = s;
-        s->slabs[k].offset = (size_t) k * slab_bytes;
-        s->slabs[k].bytes = slab_bytes;
-        s->slabs[k].nusers = nusers;
-        GR_PUSH(&s->slabs[k], pool->slabs);
-    }
-    GR_PUSH(s, pool->segments);
-    pool->held += bytes;
+    pool->held += missing;
     return 0;
 }
 
-/* Whether all users have left the slab's lease. */
-static int all_left(const struct gr_slab *f)
+/* Its owner may have used any page of a sparse slab. */
+static void count_sparse(struct gr_pool *pool, const struct gr_slab *slab)
 {
-    struct gr_lease_user *users = gr_slab_base(f);
+    struct gr_segment *s = slab->segment;
+    size_t page = PAGE, at = slab->offset / page;
+    size_t end = round_up(slab->offset + slab->bytes, page) / page;
+
+    for (; at < end; at++) {
+        if (GR_PAGE_NONE == s->pages[at]) {
+            s->pages[at] = GR_PAGE_MAYBE;
+            pool->held += page;
+        }
+    }
+}
+
+/* ---- segments ---- */
+
+static int add_segment(struct gr_pool *pool, size_t bytes)
+{
+    struct gr_segment *s = calloc(1, sizeof(*s) + bytes / PAGE);
+    struct gr_slab *range = calloc(1, sizeof(*range));
+    int rc = NULL == s || NULL == range ? GR_ERR_NOMEM : gr_shm_create(bytes, &s->id, &s->base);
+
+    if (0 != rc) {
+        free(s);
+        free(range);
+        return rc;
+    }
+    s->bytes = bytes;
+    s->first = range;
+    range->segment = s;
+    range->offset = GR_SHM_HEAD;
+    range->bytes = bytes - GR_SHM_HEAD;
+    GR_PUSH(s, pool->segments);
+    pool->reserved += bytes;
+    gr_ranges_free(&pool->ranges, range);
+    return 0;
+}
+
+/* Add a segment with room for so many bytes; for more where the system has them. */
+static int grow(struct gr_pool *pool, size_t bytes)
+{
+    size_t least = round_up(bytes + GR_SHM_HEAD, PAGE);
+    size_t wanted = pool->reserved < pool->max_bytes ? pool->reserved : pool->max_bytes;
+    int rc;
+
+    wanted = round_up(wanted < SEGMENT_BYTES ? SEGMENT_BYTES : wanted, PAGE);
+    rc = add_segment(pool, wanted < least ? least : wanted);
+    return GR_ERR_SPACE == rc && wanted > least ? add_segment(pool, least) : rc;
+}
+
+/* ---- leases ---- */
+
+static void *slab_base(const struct gr_slab *slab)
+{
+    return slab->segment->base + slab->offset;
+}
+
+/* Whether all users have left the slab's lease. */
+static int all_left(const struct gr_slab *slab)
+{
+    struct gr_lease_user *users = slab_base(slab);
     int k;
 
-    for (k = 0; k < f->nusers; k++) {
-        if (f->lease != atomic_load_explicit(&users[k].left, memory_order_acquire)) {
+    for (k = 0; k < slab->nusers; k++) {
+        if (slab->lease != atomic_load_explicit(&users[k].left, memory_order_acquire)) {
             return 0;
         }
     }
     return 1;
 }
 
-/* Whether the slab can be leased. Ends the lease that owner and users have left. */
-static int slab_is_free(struct gr_slab *f)
+/* The lease is over; the slab is in no list. */
+static void reuse(struct gr_pool *pool, struct gr_slab *slab)
 {
-    if (GR_SLAB_LEAVING == f->state && all_left(f)) {
-        f->state = GR_SLAB_FREE;
+    pool->leased -= slab->bytes;
+    pool->in_use -= slab->in_use;
+    if (GR_SLAB_PINNED == slab->kind) {
+        slab->state = GR_SLAB_KEPT;
+        TAILQ_INSERT_HEAD(&pool->kept[gr_ranges_bin(slab->bytes)], slab, entry);
+        return;
     }
-    return GR_SLAB_FREE == f->state;
+    if (GR_SLAB_SPARSE == slab->kind) {
+        count_sparse(pool, slab);
+    }
+    pool->freed += slab->bytes;
+    gr_ranges_free(&pool->ranges, slab);
 }
 
-/* Lease up to n free slabs; returns how many. */
-static int take_free(struct gr_pool *pool, size_t slab_bytes, int nusers, int n,
-                     struct gr_slab **slabs)
+/*
+ * End leases that all users have left, of the first `most` ones that this process has released.
+ * Those that were not left go to the end.
+ */
+static void sweep(struct gr_pool *pool, size_t most)
 {
-    struct gr_slab *f;
-    int taken = 0;
+    struct gr_slab *slab, *last = TAILQ_LAST(&pool->leaving, gr_slab_list);
+    size_t k;
 
-    for (f = pool->slabs; NULL != f && taken < n; f = f->next) {
-        if (f->bytes == slab_bytes && f->nusers == nusers && slab_is_free(f)) {
-            f->state = GR_SLAB_LEASED;
-            f->lease++;
-            slabs[taken++] = f;
+    for (k = 0; k < most && NULL != last; k++) {
+        slab = TAILQ_FIRST(&pool->leaving);
+        TAILQ_REMOVE(&pool->leaving, slab, entry);
+        last = slab == last ? NULL : last;
+        if (all_left(slab)) {
+            reuse(pool, slab);
+        } else {
+            TAILQ_INSERT_TAIL(&pool->leaving, slab, entry);
         }
     }
-    return taken;
+    /* each time that as much was freed again, so a look at all ranges pays */
+    if (pool->freed > SPARE_BYTES && pool->held > 2 * pool->in_use + SPARE_BYTES) {
+        give_back(pool, pool->in_use + SPARE_BYTES / 2);
+    }
 }
 
-int gr_pool_lease(struct gr_pool *pool, size_t slab_bytes, int nusers, int n,
-                  struct gr_slab **slabs)
+/* A free range; the memory of leases that are over, or a new segment, where there is none. */
+static int take_range(struct gr_pool *pool, size_t bytes, size_t align, struct gr_slab **slab)
 {
-    int taken, rc = 0;
+    int rc = gr_ranges_take(&pool->ranges, bytes, align, slab);
 
-    slab_bytes = round_up(slab_bytes, GR_CACHE_LINE);
+    if (0 == rc && NULL == *slab) {
+        sweep(pool, SIZE_MAX);
+        rc = gr_ranges_take(&pool->ranges, bytes, align, slab);
+    }
+    if (0 == rc && NULL == *slab) {
+        rc = grow(pool, bytes + (align > GR_CACHE_LINE ? align : 0));
+        rc = 0 == rc ? gr_ranges_take(&pool->ranges, bytes, align, slab) : rc;
+    }
+    return rc;
+}
+
+/* A pinned slab of that size that is not leased, or NULL. */
+static struct gr_slab *take_kept(struct gr_pool *pool, size_t bytes, int nusers)
+{
+    struct gr_slab_list *list = &pool->kept[gr_ranges_bin(bytes)];
+    struct gr_slab *slab;
+
+    TAILQ_FOREACH(slab, list, entry)
+    {
+        if (slab->bytes == bytes && slab->nusers == nusers) {
+            TAILQ_REMOVE(list, slab, entry);
+            return slab;
+        }
+    }
+    return NULL;
+}
+
+static int lease_one(struct gr_pool *pool, enum gr_slab_kind kind, size_t bytes, int nusers,
+                     struct gr_slab **slab)
+{
+    size_t records = (size_t) nusers * sizeof(struct gr_lease_user);
+    struct gr_lease_user *users;
+    int k, rc = 0;
+
+    sweep(pool, SWEPT);
+    *slab = GR_SLAB_PINNED == kind ? take_kept(pool, bytes, nusers) : NULL;
+    if (NULL == *slab) {
+        /* before a segment is made for what must not be held */
+        rc = GR_SLAB_SPARSE == kind || bytes <= pool->max_bytes ? 0 : GR_ERR_LIMIT;
+        rc = 0 == rc ? take_range(pool, bytes, GR_SLAB_PINNED == kind ? PAGE : GR_CACHE_LINE, slab)
+                     : rc;
+        if (0 != rc) {
+            return rc;
+        }
+        rc = populate(pool, *slab, 0, GR_SLAB_SPARSE == kind ? records : bytes);
+        if (0 != rc) {
+            gr_ranges_free(&pool->ranges, *slab);
+            return rc;
+        }
+    }
+    (*slab)->state = GR_SLAB_LEASED;
+    (*slab)->nusers = nusers;
+    (*slab)->kind = kind;
+    (*slab)->lease = ++pool->leases;
+    (*slab)->in_use = GR_SLAB_SPARSE == kind ? records : bytes;
+    pool->leased += bytes;
+    pool->in_use += (*slab)->in_use;
+    users = slab_base(*slab);
+    for (k = 0; k < nusers; k++) {
+        atomic_store_explicit(&users[k].left, 0, memory_order_relaxed);
+        atomic_store_explicit(&users[k].word, 0, memory_order_relaxed);
+    }
+    return 0;
+}
+
+int gr_pool_lease(struct gr_pool *pool, enum gr_slab_kind kind, size_t slab_bytes, int nusers,
+                  int n, struct gr_slab **slabs)
+{
+    size_t bytes = round_up(slab_bytes, GR_SLAB_PINNED == kind ? PAGE : GR_CACHE_LINE);
+    int taken = 0, rc = 0;
+
     pthread_mutex_lock(&pool->lock);
-    taken = take_free(pool, slab_bytes, nusers, n, slabs);
-    if (taken < n) {
-        rc = pool_grow(pool, slab_bytes, nusers, n - taken);
-        if (0 == rc) {
-            taken += take_free(pool, slab_bytes, nusers, n - taken, slabs + taken);
-        }
+    while (taken < n && 0 == rc) {
+        rc = lease_one(pool, kind, bytes, nusers, &slabs[taken]);
+        taken += 0 == rc;
     }
-    while (rc < 0 && taken > 0) {
-        slabs[--taken]->state = GR_SLAB_FREE;
+    while (0 != rc && taken > 0) {
+        reuse(pool, slabs[--taken]);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return rc;
+}
+
+int gr_pool_populate(struct gr_pool *pool, struct gr_slab *slab, size_t from, size_t bytes)
+{
+    int rc;
+
+    pthread_mutex_lock(&pool->lock);
+    rc = populate(pool, slab, from, bytes);
+    if (0 == rc) {
+        bytes = round_up(bytes, PAGE); /* at least: it may lie in two */
+        slab->in_use += bytes;
+        pool->in_use += bytes;
     }
     pthread_mutex_unlock(&pool->lock);
     return rc;
@@ -217,48 +403,69 @@ struct gr_slab_handle gr_pool_export(const struct gr_pool *pool, const struct gr
 
     memset(&handle, 0, sizeof(handle));
     handle.owner = pool->self;
-    handle.ino = pool->shm.ino;
-    handle.dev = pool->shm.dev;
-    handle.start = slab->segment->start;
+    handle.segment = slab->segment->id;
     handle.segment_bytes = slab->segment->bytes;
     handle.offset = slab->offset;
     handle.lease = slab->lease;
-    handle.pid = (int32_t) getpid();
-    handle.fd = pool->shm.fd;
     return handle;
 }
 
 void *gr_slab_base(const struct gr_slab *slab)
 {
-    return slab->segment->base + slab->offset;
+    return slab_base(slab);
 }
 
 void gr_pool_release(struct gr_pool *pool, struct gr_slab *slab, int used)
 {
     pthread_mutex_lock(&pool->lock);
-    slab->state = used ? GR_SLAB_LEAVING : GR_SLAB_FREE;
+    if (used) {
+        slab->state = GR_SLAB_LEAVING;
+        TAILQ_INSERT_TAIL(&pool->leaving, slab, entry);
+    } else {
+        reuse(pool, slab);
+    }
+    sweep(pool, SWEPT);
     pthread_mutex_unlock(&pool->lock);
 }
 
-static int mapping_create(const struct gr_slab_handle *handle, struct mapping **out)
+/* ---- slabs of other processes ---- */
+
+static int compare_numbers(uint64_t a, uint64_t b)
 {
-    struct mapping *m = calloc(1, sizeof(*m));
+    return a < b ? -1 : a > b;
+}
+
+/* The order of mappings, for tsearch(): by all that names a segment. */
+static int compare_mappings(const void *a, const void *b)
+{
+    const struct mapping *x = a, *y = b;
+    int order = memcmp(&x->id, &y->id, sizeof(x->id));
+
+    order = 0 == order ? compare_numbers(x->owner.vpid, y->owner.vpid) : order;
+    order = 0 == order ? compare_numbers(x->owner.job, y->owner.job) : order;
+    return 0 == order ? compare_numbers(x->bytes, y->bytes) : order;
+}
+
+/* Attach a segment that is not in the tree yet. */
+static int mapping_add(struct gr_pool *pool, const struct mapping *wanted, struct mapping **out)
+{
+    struct mapping *m = malloc(sizeof(*m));
     int rc;
 
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_shm_attach(handle->pid, handle->fd, handle->ino, handle->dev, handle->start,
-                       handle->segment_bytes, &m->base);
-    if (rc < 0) {
+    *m = *wanted;
+    rc = gr_shm_attach(&m->id, m->bytes, &m->base);
+    if (0 == rc && NULL == tsearch(m, &pool->mappings, compare_mappings)) {
+        gr_shm_detach(m->base);
+        rc = GR_ERR_NOMEM;
+    }
+    if (0 != rc) {
         free(m);
         return rc;
     }
-    m->owner = handle->owner;
-    m->ino = handle->ino;
-    m->dev = handle->dev;
-    m->start = handle->start;
-    m->bytes = handle->segment_bytes;
+    pool->mapped++;
     *out = m;
     return 0;
 }
@@ -266,14 +473,16 @@ static int mapping_create(const struct gr_slab_handle *handle, struct mapping **
 /* Whether a slab, which begins with a user's record, can lie there. */
 static int is_inside(const struct gr_slab_handle *handle)
 {
-    return handle->offset < handle->segment_bytes &&
+    return handle->offset >= GR_SHM_HEAD && handle->offset < handle->segment_bytes &&
            gr_slab_handle_room(handle) >= sizeof(struct gr_lease_user) &&
            0 == handle->offset % GR_CACHE_LINE;
 }
 
 void *gr_pool_map(struct gr_pool *pool, const struct gr_slab_handle *handle, int *error)
 {
-    struct mapping *m;
+    struct mapping wanted = {
+        .owner = handle->owner, .id = handle->segment, .bytes = handle->segment_bytes};
+    struct mapping **found, *m = NULL;
 
     *error = 0;
     if (!is_inside(handle)) {
@@ -281,18 +490,11 @@ void *gr_pool_map(struct gr_pool *pool, const struct gr_slab_handle *handle, int
         return NULL;
     }
     pthread_mutex_lock(&pool->lock);
-    for (m = pool->mappings; NULL != m; m = m->next) {
-        if (m->owner.job == handle->owner.job && m->owner.vpid == handle->owner.vpid &&
-            m->ino == handle->ino && m->dev == handle->dev && m->start == handle->start &&
-            m->bytes >= handle->segment_bytes) {
-            break;
-        }
-    }
-    if (NULL == m) {
-        *error = mapping_create(handle, &m);
-        if (0 == *error) {
-            GR_PUSH(m, pool->mappings);
-        }
+    found = tfind(&wanted, &pool->mappings, compare_mappings);
+    if (NULL != found) {
+        m = *found;
+    } else {
+        *error = mapping_add(pool, &wanted, &m);
     }
     pthread_mutex_unlock(&pool->lock);
     return 0 == *error ? m->base + handle->offset : NULL;
@@ -300,18 +502,11 @@ void *gr_pool_map(struct gr_pool *pool, const struct gr_slab_handle *handle, int
 
 struct gr_pool_usage gr_pool_usage(struct gr_pool *pool)
 {
-    struct gr_pool_usage u = {0, 0, 0};
-    struct gr_slab *f;
-    struct mapping *m;
+    struct gr_pool_usage u;
 
     pthread_mutex_lock(&pool->lock);
-    u.held = pool->held;
-    for (f = pool->slabs; NULL != f; f = f->next) {
-        u.leased += slab_is_free(f) ? 0 : f->bytes;
-    }
-    for (m = pool->mappings; NULL != m; m = m->next) {
-        u.mapped++;
-    }
+    sweep(pool, SIZE_MAX);
+    u = (struct gr_pool_usage) {.held = pool->held, .leased = pool->leased, .mapped = pool->mapped};
     pthread_mutex_unlock(&pool->lock);
     return u;
 }

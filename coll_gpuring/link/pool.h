@@ -5,13 +5,17 @@
  *
  * A slab lies in its owner's process, and so, by first touch, on the owner's NUMA node. It is
  * leased to one team at a time. A lease ends when all have left it: the owner by gr_pool_release(),
- * the users by gr_lease_leave(). No rank waits for another to free a communicator: a slab that a
- * user has not left yet is not leased again.
+ * the users by gr_lease_leave(). No rank waits for another to free a communicator: the memory of a
+ * slab that a user has not left yet is not leased again. Then it serves slabs of any size.
  *
- * Segments are parts of one unnamed file in /dev/shm, which peers open through /proc/PID/fd. So
- * nothing remains when a job is killed, and the pool needs one file descriptor. All pages are
- * allocated when a segment is created, so that a full /dev/shm is an error here and not a SIGBUS
- * later. Segments are kept until gr_pool_close(); their sum is bounded.
+ * Segments (shm.h) are address space, each as large as all before it, so a process has few. Their
+ * pages are allocated when a slab first covers them, so that missing memory is an error here and no
+ * signal later. Of a board only the pages that small messages use are: its owner alone writes it, so
+ * others come, on its NUMA node, as larger messages need them. What is held without being leased is given back but for as much as is leased, and
+ * some MiB, which the next communicator finds. The pages that are held are bounded.
+ *
+ * Leasing and releasing cost the same whatever the number of slabs (ranges.h), mapping a slab grows
+ * with the logarithm of the number of segments.
  *
  * Thread-safe. A thread that holds the lock does not wait.
  */
@@ -20,6 +24,7 @@
 
 #include "base/errors.h"
 #include "link/lease.h"
+#include "link/shm.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,14 +40,10 @@ struct gr_peer_id {
  */
 struct gr_slab_handle {
     struct gr_peer_id owner;
-    uint64_t ino, dev;      /* of the pool's file: to check that /proc/PID/fd is this file */
-    uint64_t start;         /* offset of the segment in the file */
-    uint64_t segment_bytes; /* size of the segment */
-    uint64_t offset;        /* of the slab in the segment */
-    uint64_t lease;         /* number of this lease of the slab */
-    uint64_t count;         /* set and read by the slab's users: where its counters stand */
-    int32_t pid;            /* of the owner; 0: there is no slab */
-    int32_t fd;             /* of the pool's file, in the owner */
+    struct gr_shm_id segment; /* that the slab lies in; its pid is 0: there is no slab */
+    uint64_t segment_bytes;   /* size of the segment */
+    uint64_t offset;          /* of the slab in the segment */
+    uint64_t lease;           /* number of this lease, which no other of the owner has */
 };
 
 /* Bytes from the start of the slab to the end of the segment. gr_pool_map() has checked offset. */
@@ -51,28 +52,38 @@ static inline uint64_t gr_slab_handle_room(const struct gr_slab_handle *handle)
     return handle->segment_bytes - handle->offset;
 }
 
+/* What the memory of a slab is for. */
+enum gr_slab_kind {
+    GR_SLAB_WHOLE,  /* others write it: all its pages are there, on this process's NUMA node */
+    GR_SLAB_SPARSE, /* its owner alone writes what lies behind the records: pages come by use */
+    /* whole pages that are pinned: they serve slabs of this size only from then on, and stay */
+    GR_SLAB_PINNED
+};
+
 struct gr_slab;
 struct gr_pool;
 
-/*
- * Open an empty pool of at most max_bytes. dir: where its file is created; "/dev/shm" outside
- * tests. NULL: no memory.
- */
-struct gr_pool *gr_pool_open(const char *dir, struct gr_peer_id self, size_t max_bytes);
+/* Open an empty pool, which holds at most max_bytes. NULL: no memory. */
+struct gr_pool *gr_pool_open(struct gr_peer_id self, size_t max_bytes);
 
-/* Unmap and close everything; slabs and mappings end. pool may be NULL. */
+/* Detach everything; slabs and mappings end. pool may be NULL. */
 void gr_pool_close(struct gr_pool *pool);
 
 /*
  * Lease n slabs of slab_bytes each, with nusers records of users at their start: all or none. The
- * slabs, owned by the pool, are written to slabs[]. Their contents are left from the last lease,
- * also the words of the records; at first they are zero. Returns 0, GR_ERR_SPACE, GR_ERR_LIMIT,
- * GR_ERR_NOMEM or GR_ERR_SYS.
+ * slabs, owned by the pool, are written to slabs[]. The records are zero; what lies behind them is
+ * left from earlier leases. Returns 0, GR_ERR_SPACE, GR_ERR_LIMIT, GR_ERR_NOMEM or GR_ERR_SYS.
  */
-int gr_pool_lease(struct gr_pool *pool, size_t slab_bytes, int nusers, int n,
-                  struct gr_slab **slabs);
+int gr_pool_lease(struct gr_pool *pool, enum gr_slab_kind kind, size_t slab_bytes, int nusers,
+                  int n, struct gr_slab **slabs);
 
-/* The handle of a leased slab; count is 0. */
+/*
+ * Populate bytes of a leased slab, which then count as held: where a sparse one is used for sure.
+ * Returns 0, GR_ERR_SPACE or GR_ERR_LIMIT.
+ */
+int gr_pool_populate(struct gr_pool *pool, struct gr_slab *slab, size_t from, size_t bytes);
+
+/* The handle of a leased slab. */
 struct gr_slab_handle gr_pool_export(const struct gr_pool *pool, const struct gr_slab *slab);
 
 /* Address of a slab in this process, aligned to a cache line. */
@@ -86,12 +97,12 @@ void gr_pool_release(struct gr_pool *pool, struct gr_slab *slab, int used);
 
 /*
  * Map the slab of a handle. Mappings of segments are cached until gr_pool_close(). NULL: *error is
- * GR_ERR_FOREIGN, GR_ERR_SYS or GR_ERR_NOMEM.
+ * an error of gr_shm_attach(), or GR_ERR_NOMEM.
  */
 void *gr_pool_map(struct gr_pool *pool, const struct gr_slab_handle *handle, int *error);
 
 struct gr_pool_usage {
-    size_t held;   /* bytes of memory */
+    size_t held;   /* bytes of pages */
     size_t leased; /* bytes of slabs that are leased, or not left by all users */
     int mapped;    /* segments, or arenas, of other processes */
 };

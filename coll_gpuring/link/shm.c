@@ -1,24 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared memory of unlinked files. */
+/* System V shared memory. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* O_TMPFILE */
+#define _GNU_SOURCE 1 /* MADV_DONTFORK, MADV_REMOVE */
 #endif
 #include "link/shm.h"
 
 #include "base/errors.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/random.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
-static void *map_shared(int fd, uint64_t start, size_t bytes)
-{
-    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t) start);
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
-    if (MAP_FAILED == base) {
+static int error_of(int error)
+{
+    /* EINVAL: larger than kernel.shmmax; EAGAIN: locked memory, after mlockall() */
+    return ENOMEM == error || ENOSPC == error || EINVAL == error || EAGAIN == error ? GR_ERR_SPACE
+                                                                                    : GR_ERR_SYS;
+}
+
+/* Attach a segment by its id alone. NULL: errno says why. */
+static unsigned char *attach(int id, size_t bytes)
+{
+    void *base = shmat(id, NULL, 0);
+
+    if ((void *) -1 == base) {
         return NULL;
     }
     /* a forked child must not use links */
@@ -26,106 +39,81 @@ static void *map_shared(int fd, uint64_t start, size_t bytes)
     return base;
 }
 
-int gr_shm_open(const char *dir, struct gr_shm *shm)
-{
-    struct stat st;
-
-    shm->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (shm->fd < 0) {
-        return GR_ERR_SYS;
-    }
-    if (0 != fstat(shm->fd, &st)) {
-        gr_shm_close(shm);
-        return GR_ERR_SYS;
-    }
-    shm->bytes = 0;
-    shm->ino = st.st_ino;
-    shm->dev = st.st_dev;
-    return 0;
-}
-
-void gr_shm_close(struct gr_shm *shm)
-{
-    close(shm->fd);
-    shm->fd = -1;
-}
-
-/* The owner allocates the pages, so they lie on its NUMA node. */
-int gr_shm_grow(struct gr_shm *shm, size_t bytes, unsigned char **base)
+int gr_shm_create(size_t bytes, struct gr_shm_id *id, unsigned char **base)
 {
     int rc;
 
-    do {
-        rc = posix_fallocate(shm->fd, (off_t) shm->bytes, (off_t) bytes);
-    } while (EINTR == rc);
-    if (0 != rc) {
-        errno = rc;
-        return ENOSPC == rc || ENOMEM == rc ? GR_ERR_SPACE : GR_ERR_SYS;
-    }
-    *base = map_shared(shm->fd, shm->bytes, bytes);
-    if (NULL == *base) {
-        /* if this fails, the next growth uses the pages */
-        rc = ftruncate(shm->fd, (off_t) shm->bytes);
-        (void) rc;
+    memset(id, 0, sizeof(*id));
+    if ((ssize_t) sizeof(id->token) != getrandom(id->token, sizeof(id->token), 0)) {
         return GR_ERR_SYS;
     }
-    shm->bytes += bytes;
+    id->id = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+    if (id->id < 0) {
+        return error_of(errno);
+    }
+    *base = attach(id->id, bytes);
+    rc = NULL == *base ? error_of(errno) : 0;
+    /* before it has pages: a process that is killed above leaves an id, but no memory */
+    (void) shmctl(id->id, IPC_RMID, NULL);
+    if (0 == rc) {
+        rc = gr_shm_populate(*base, GR_SHM_HEAD);
+        if (0 != rc) {
+            gr_shm_detach(*base);
+        }
+    }
+    if (0 == rc) {
+        memcpy(*base, id->token, sizeof(id->token));
+        id->pid = (int32_t) getpid();
+    }
+    return rc;
+}
+
+int gr_shm_attach(const struct gr_shm_id *id, size_t bytes, unsigned char **base)
+{
+    struct shmid_ds segment;
+
+    /* before it is attached: a segment of another size has no token of ours to compare */
+    if (bytes < GR_SHM_HEAD || 0 != shmctl(id->id, IPC_STAT, &segment) ||
+        segment.shm_segsz != bytes || (int32_t) segment.shm_cpid != id->pid) {
+        return GR_ERR_FOREIGN;
+    }
+    *base = attach(id->id, bytes);
+    if (NULL == *base) {
+        return EACCES == errno || EIDRM == errno || EINVAL == errno ? GR_ERR_FOREIGN
+                                                                    : error_of(errno);
+    }
+    if (0 != memcmp(*base, id->token, sizeof(id->token))) {
+        gr_shm_detach(*base);
+        return GR_ERR_FOREIGN;
+    }
     return 0;
 }
 
-/* Whether an open file is the owner's, and long enough. */
-static int is_owners(int fd, uint64_t ino, uint64_t dev, uint64_t end)
-{
-    struct stat st;
-
-    return 0 == fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == ino && st.st_dev == dev &&
-           (uint64_t) st.st_size >= end;
-}
-
-/*
- * Open the peer's file. It is opened for access only after it was identified: the descriptor may be
- * another file by now, as a device or a pipe, which must not be affected.
- */
-static int open_peer_file(int pid, int number, uint64_t ino, uint64_t dev, uint64_t end, int *fd)
-{
-    char path[64];
-    int found;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, number);
-    found = open(path, O_PATH | O_CLOEXEC);
-    if (found < 0) {
-        return ENOENT == errno || EACCES == errno || EPERM == errno ? GR_ERR_FOREIGN : GR_ERR_SYS;
-    }
-    if (!is_owners(found, ino, dev, end)) {
-        close(found);
-        return GR_ERR_FOREIGN;
-    }
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-    *fd = open(path, O_RDWR | O_CLOEXEC);
-    close(found);
-    return *fd < 0 ? GR_ERR_SYS : 0;
-}
-
-int gr_shm_attach(int pid, int number, uint64_t ino, uint64_t dev, uint64_t start, size_t bytes,
-                  unsigned char **base)
-{
-    int fd, rc;
-
-    if (start > UINT64_MAX - bytes) {
-        return GR_ERR_FOREIGN;
-    }
-    rc = open_peer_file(pid, number, ino, dev, start + bytes, &fd);
-    if (rc < 0) {
-        return rc;
-    }
-    *base = map_shared(fd, start, bytes);
-    close(fd);
-    return NULL == *base ? GR_ERR_SYS : 0;
-}
-
-void gr_shm_detach(unsigned char *base, size_t bytes)
+void gr_shm_detach(unsigned char *base)
 {
     if (NULL != base) {
-        munmap(base, bytes);
+        (void) shmdt(base);
     }
+}
+
+int gr_shm_populate(unsigned char *base, size_t bytes)
+{
+    size_t page = (size_t) sysconf(_SC_PAGESIZE), at;
+
+    if (0 == madvise(base, bytes, MADV_POPULATE_WRITE)) {
+        return 0;
+    }
+    if (EINVAL != errno) {
+        return GR_ERR_SPACE;
+    }
+    /* a kernel that does not know it: nobody else uses these pages yet */
+    for (at = 0; at < bytes; at += page) {
+        *(volatile unsigned char *) (base + at) = 0;
+    }
+    return 0;
+}
+
+int gr_shm_give_back(unsigned char *base, size_t bytes)
+{
+    return 0 == madvise(base, bytes, MADV_REMOVE) ? 0 : GR_ERR_SYS;
 }

@@ -75,27 +75,39 @@ static char *find_text(const char *topic)
     return line;
 }
 
+static void write_all(const char *line, size_t length)
+{
+    while (write(STDERR_FILENO, line, length) < 0 && EINTR == errno) {
+    }
+}
+
 /*
  * A line on stderr, in the form of opal_output(), which takes 9 KiB of stack: a thread of the
- * application may have no more than 16 KiB. It is one write(), so that lines of ranks do not mix.
+ * application may have no more than 16 KiB. It also uses memory without asking whether it got some,
+ * and that there is none may be what the line is about: then its beginning is written. It is one
+ * write(), so that lines of ranks do not mix.
  */
 static void write_line(const char *format, va_list args)
 {
-    char host[64] = "", *text = NULL, *line = NULL;
-    int length;
+    char host[64] = "", spare[512], *text = NULL, *line = NULL;
+    int length = -1;
+    va_list again;
 
     (void) gethostname(host, sizeof(host) - 1);
     host[strcspn(host, ".")] = '\0';
-    if (vasprintf(&text, format, args) < 0) {
-        return;
+    va_copy(again, args);
+    if (vasprintf(&text, format, args) >= 0) {
+        length = asprintf(&line, "[%s:%05d] %s\n", host, (int) getpid(), text);
+        free(text);
     }
-    length = asprintf(&line, "[%s:%05d] %s\n", host, (int) getpid(), text);
-    free(text);
-    if (length > 0) {
-        while (write(STDERR_FILENO, line, (size_t) length) < 0 && EINTR == errno) {
-        }
+    if (length >= 0) {
+        write_all(line, (size_t) length);
         free(line);
+    } else {
+        vsnprintf(spare, sizeof(spare) - 1, format, again);
+        write_all(spare, strlen(strcat(spare, "\n")));
     }
+    va_end(again);
 }
 
 /* Rendered here and printed as it is: mpirun's own aggregation shows only one message per topic. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Fewer processes on the node ask PMIx. */
@@ -55,12 +56,22 @@ static int open_file(int flags)
     return n < (int) sizeof(path) ? open(path, flags | O_CLOEXEC, 0600) : -1;
 }
 
+/* Whether this process may write a file up to that offset. Beyond it a signal would end the job. */
+static bool may_write(size_t end)
+{
+    struct rlimit limit;
+
+    return 0 == getrlimit(RLIMIT_FSIZE, &limit) &&
+           (RLIM_INFINITY == limit.rlim_cur || end <= limit.rlim_cur);
+}
+
 void mca_coll_gpuring_node_records_write(const void *record, size_t bytes)
 {
     struct slot slot = {.jobid = OPAL_PROC_MY_NAME.jobid, .vpid = OPAL_PROC_MY_NAME.vpid};
-    int fd = bytes <= sizeof(slot.record) ? open_file(O_WRONLY | O_CREAT) : -1;
+    bool possible = bytes <= sizeof(slot.record) && may_write(((size_t) slot.vpid + 1) * SLOT);
+    int fd = possible ? open_file(O_WRONLY | O_CREAT) : -1;
 
-    if (fd < 0) {
+    if (fd < 0) { /* others ask PMIx */
         return;
     }
     slot.bytes = (uint32_t) bytes;

@@ -5,8 +5,6 @@
 
 #include "link/pool.h"
 
-#include <unistd.h>
-
 enum { SLABS = 3 };
 
 static const struct gr_peer_id owner = {7, 0}, peer = {7, 1};
@@ -30,11 +28,8 @@ static struct gr_slab_handle changed(struct fuzz_input *in, const struct gr_slab
     default:
         break;
     }
-    if (handle.pid != getpid()) { /* not the files of other processes: this one's are as good */
-        handle.pid = handle.pid % 2 ? (int32_t) getpid() : -1;
-    }
-    if (handle.fd != good[0].fd && handle.fd != good[SLABS - 1].fd) {
-        handle.fd = -1 - (handle.fd & INT32_MAX);
+    if (handle.segment.id != good[0].segment.id) { /* not the segments of other processes */
+        handle.segment.id = -1 - (handle.segment.id & INT32_MAX);
     }
     return handle;
 }
@@ -48,14 +43,14 @@ static void touch(volatile unsigned char *at)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
-    struct gr_pool *pool = gr_pool_open("/dev/shm", owner, (size_t) 1 << 20);
-    struct gr_pool *other = gr_pool_open("/dev/shm", peer, (size_t) 1 << 20);
+    struct gr_pool *pool = gr_pool_open(owner, (size_t) 1 << 20);
+    struct gr_pool *other = gr_pool_open(peer, (size_t) 1 << 20);
     struct gr_slab *slabs[SLABS];
     struct gr_slab_handle good[SLABS];
     int k, error;
 
-    FUZZ_NEED(0 == gr_pool_lease(pool, 4096, 1, SLABS - 1, slabs));
-    FUZZ_NEED(0 == gr_pool_lease(pool, 100000, 1, 1, &slabs[SLABS - 1])); /* a segment of its own */
+    FUZZ_NEED(0 == gr_pool_lease(pool, GR_SLAB_WHOLE, 4096, 1, SLABS - 1, slabs));
+    FUZZ_NEED(0 == gr_pool_lease(pool, GR_SLAB_WHOLE, 100000, 1, 1, &slabs[SLABS - 1]));
     for (k = 0; k < SLABS; k++) {
         good[k] = gr_pool_export(pool, slabs[k]);
     }

@@ -5,12 +5,9 @@
  * per rank. Results are checked.
  */
 #include <mpi.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "mpit_counts.h"
 #include "tap.h"
@@ -19,26 +16,27 @@
 
 static int *in, *out; /* with room for all calls */
 
-/* Bytes of the unnamed files of /dev/shm that this process has open: those of gpuring's pool. */
+/*
+ * Bytes of System V segments, which are those of gpuring's pools, that count for this process: of
+ * pages that several have mapped its share, so the sum over all ranks is what they hold.
+ */
 static int64_t pool_bytes(void)
 {
-    DIR *dir = opendir("/proc/self/fd");
-    char path[300], name[300];
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[500];
+    bool ours = false;
     int64_t bytes = 0;
-    struct dirent *e;
-    struct stat st;
-    ssize_t n;
+    long kib;
 
-    while (NULL != dir && NULL != (e = readdir(dir))) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%s", e->d_name);
-        n = readlink(path, name, sizeof(name) - 1);
-        name[n > 0 ? n : 0] = '\0';
-        if (0 == strncmp(name, "/dev/shm/#", 10) && 0 == stat(path, &st)) {
-            bytes += (int64_t) st.st_blocks * 512;
+    while (NULL != maps && NULL != fgets(line, sizeof(line), maps)) {
+        if (NULL != strchr("0123456789abcdef", line[0])) {
+            ours = NULL != strstr(line, "/SYSV00000000");
+        } else if (ours && 1 == sscanf(line, "Pss: %ld", &kib)) {
+            bytes += (int64_t) kib << 10;
         }
     }
-    if (NULL != dir) {
-        closedir(dir);
+    if (NULL != maps) {
+        fclose(maps);
     }
     return bytes;
 }

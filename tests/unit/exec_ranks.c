@@ -53,7 +53,7 @@ int ex_open(struct ex_world *w, const struct gr_team_params *params, size_t pool
 
         w->ranks[r].world = w;
         w->ranks[r].rank = r;
-        w->ranks[r].pool = gr_pool_open("/dev/shm", self, pool_bytes);
+        w->ranks[r].pool = gr_pool_open(self, pool_bytes);
         w->ranks[r].bounce = malloc(GR_BOUNCE_BYTES);
         w->pids[r] = (int32_t) getpid();
         if (NULL == w->ranks[r].pool || NULL == w->ranks[r].bounce) {

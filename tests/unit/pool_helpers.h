@@ -8,8 +8,8 @@
 
 #include <dirent.h>
 
-/* Bytes of the slabs that are leased, and of the segment that a single one is in. */
-enum { SLAB_BYTES = 4096, SEGMENT = 65536 };
+/* Bytes of the slabs that are leased. */
+enum { SLAB_BYTES = 4096 };
 
 /* Entries of a directory but . and .. */
 static inline int entries(const char *dir)
@@ -30,7 +30,7 @@ static inline struct gr_slab *lease_one(struct gr_pool *pool)
 {
     struct gr_slab *slab = NULL;
 
-    assert_int_equal(gr_pool_lease(pool, SLAB_BYTES, 1, 1, &slab), 0);
+    assert_int_equal(gr_pool_lease(pool, GR_SLAB_WHOLE, SLAB_BYTES, 1, 1, &slab), 0);
     return slab;
 }
 

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* ---- messages ---- */
 
@@ -399,8 +398,7 @@ void rr_limit_pool(struct rr_rank *rank, size_t pool_bytes)
 {
     gr_pool_close(rank->process.pool);
     rank->process.pool =
-        gr_pool_open(rank->world->dir,
-                     (struct gr_peer_id) {.job = 1, .vpid = (uint32_t) rank->rank}, pool_bytes);
+        gr_pool_open((struct gr_peer_id) {.job = 1, .vpid = (uint32_t) rank->rank}, pool_bytes);
 }
 
 struct rr_world *rr_world_new(int n, size_t pool_bytes)
@@ -414,11 +412,6 @@ struct rr_world *rr_world_new(int n, size_t pool_bytes)
     }
     world->n = n;
     pthread_mutex_init(&world->lock, NULL);
-    strcpy(world->dir, "/dev/shm/gpuring-test-XXXXXX");
-    if (NULL == mkdtemp(world->dir)) {
-        free(world);
-        return NULL;
-    }
     for (r = 0; r < n; r++) {
         struct rr_rank *rank = &world->ranks[r];
 
@@ -426,8 +419,8 @@ struct rr_world *rr_world_new(int n, size_t pool_bytes)
         rank->rank = r;
         pthread_mutex_init(&rank->process.lock, NULL);
         rank->process.can_message = true;
-        rank->process.pool = gr_pool_open(
-            world->dir, (struct gr_peer_id) {.job = 1, .vpid = (uint32_t) r}, pool_bytes);
+        rank->process.pool =
+            gr_pool_open((struct gr_peer_id) {.job = 1, .vpid = (uint32_t) r}, pool_bytes);
         mca_coll_gpuring_comm_init(&rank->comm, &rank->process);
         rank->comm.mpi = world;
         rank->comm.rank = r;
@@ -466,7 +459,6 @@ void rr_world_free(struct rr_world *world)
         free_letters(rank->letters);
         free_letters(rank->job_messages);
     }
-    (void) rmdir(world->dir);
     free(world);
 }
 

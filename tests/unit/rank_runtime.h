@@ -35,8 +35,7 @@ struct rr_rank {
 /* A communicator of n ranks. */
 struct rr_world {
     int n;
-    int dead;     /* 1 + the rank that has ended, as the runtime knows; 0: none */
-    char dir[64]; /* of the pools */
+    int dead; /* 1 + the rank that has ended, as the runtime knows; 0: none */
     pthread_mutex_t lock;
     struct rr_rank ranks[RR_MOST_RANKS];
     /* counters of the engine's messages and calls, of all ranks together */

@@ -46,7 +46,7 @@ static inline struct gr_team_params side_params(int p, uint32_t nchannels,
 
 static inline void side_open(struct side *s, const struct gr_team_params *params)
 {
-    s->pool = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, 0}, (size_t) 1 << 20);
+    s->pool = gr_pool_open((struct gr_peer_id) {1, 0}, (size_t) 1 << 20);
     assert_non_null(s->pool);
     s->team = gr_team_create(params);
     assert_non_null(s->team);

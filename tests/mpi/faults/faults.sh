@@ -17,7 +17,7 @@
 # KIND driver: the calls of all the driver's functions, which are kinds of their own, too; it runs only where it is asked for.
 # ENDED: right (all the same), error (returned, the rest right), others (errors on several communicators), unreached
 # (the call was not made), and, which are defects: silent (a rank with an error and no line of the component), hang, crash, wrong,
-# aborted (the job ended early), exit (a bad exit status), left (a process, or something in /dev/shm), split (life: an error on
+# aborted (the job ended early), exit (a bad exit status), left (a process, a segment, or something in /dev/shm), split (life: an error on
 # some ranks only of a call).
 #
 # Environment: builddir, srcdir as for the tests; FAULT_RANKS="1 all", or turns (1 for odd k, all for
@@ -45,6 +45,8 @@ inside() { # LIMIT COMMAND...
     [ -z "$left" ] || echo "LEFT process: $left"
     left=$(find /dev/shm -mindepth 1 ! -name 'fakecuda*' -printf '%f\n') # those the driver leaves
     [ -z "$left" ] || echo "LEFT in /dev/shm: $left"
+    left=$(tail -n +2 /proc/sysvipc/shm)
+    [ -z "$left" ] || echo "LEFT of shared memory: $left"
     return $rc
 }
 
@@ -159,7 +161,7 @@ run() {
     head -c 4096 /dev/zero >"$GPURING_ENTERED"
     make_line "$np" -x GPURING_FAULT -x GPURING_FAULT_RANK "${exported[@]}" "${options[@]}" -- calls "$calls"
     rc=0
-    setpriv --pdeathsig KILL unshare --mount --pid --fork --mount-proc --kill-child \
+    setpriv --pdeathsig KILL unshare --mount --ipc --pid --fork --mount-proc --kill-child \
         bash "$self" inside "$limit" "${line[@]}" >"$out" 2>&1 </dev/null || rc=$?
     judge "$np"
     place=$(place_of)

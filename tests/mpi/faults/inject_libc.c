@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -53,7 +55,10 @@ char *__wrap_strdup(const char *text)
 /* ---- files and mappings ---- */
 
 int __real_open(const char *path, int flags, ...);
-int __real_posix_fallocate(int fd, off_t from, off_t bytes);
+int __real_shmget(key_t key, size_t bytes, int flags);
+void *__real_shmat(int id, const void *at, int flags);
+int __real_shmctl(int id, int command, struct shmid_ds *segment);
+ssize_t __real_getrandom(void *to, size_t bytes, unsigned flags);
 int __real_fstat(int fd, struct stat *st);
 int __real_access(const char *path, int mode);
 FILE *__real_fopen(const char *path, const char *mode);
@@ -79,9 +84,30 @@ int __wrap_open(const char *path, int flags, ...)
     return FAULT_DUE("open") ? fail_with(EMFILE) : __real_open(path, flags, mode);
 }
 
-int __wrap_posix_fallocate(int fd, off_t from, off_t bytes)
+int __wrap_shmget(key_t key, size_t bytes, int flags)
 {
-    return FAULT_DUE("posix_fallocate") ? ENOSPC : __real_posix_fallocate(fd, from, bytes);
+    return FAULT_DUE("shmget") ? fail_with(ENOSPC) : __real_shmget(key, bytes, flags);
+}
+
+void *__wrap_shmat(int id, const void *at, int flags)
+{
+    if (FAULT_DUE("shmat")) {
+        errno = ENOMEM;
+        return (void *) -1;
+    }
+    return __real_shmat(id, at, flags);
+}
+
+/* The removal of a segment that the caller has made does not fail. */
+int __wrap_shmctl(int id, int command, struct shmid_ds *segment)
+{
+    return IPC_STAT == command && FAULT_DUE("shmctl") ? fail_with(EINVAL)
+                                                      : __real_shmctl(id, command, segment);
+}
+
+ssize_t __wrap_getrandom(void *to, size_t bytes, unsigned flags)
+{
+    return FAULT_DUE("getrandom") ? fail_with(ENOSYS) : __real_getrandom(to, bytes, flags);
 }
 
 int __wrap_fstat(int fd, struct stat *st)

@@ -28,7 +28,7 @@ static inline struct side open_side(uint64_t rank, int ordinal, size_t max_bytes
 
     s.gpus = open_gpus();
     s.gpu = get_gpu(s.gpus, ordinal);
-    s.host = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, rank}, 16 * MIB);
+    s.host = gr_pool_open((struct gr_peer_id) {1, rank}, 16 * MIB);
     CHECK(NULL != s.host);
     s.pool = gr_gpu_pool_open(s.gpu, s.host, max_bytes);
     CHECK(NULL != s.pool);

@@ -113,7 +113,7 @@ static void the_device_is_full(void)
 static void there_are_no_doors(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
-    struct gr_pool *few = gr_pool_open("/dev/shm", (struct gr_peer_id) {1, 0}, 1024);
+    struct gr_pool *few = gr_pool_open((struct gr_peer_id) {1, 0}, 1024);
     struct gr_gpu_pool *pool = gr_gpu_pool_open(s.gpu, few, 64 * MIB);
     struct gr_gpu_slab *slab;
 
@@ -302,7 +302,7 @@ static void map_between_devices(int expected)
     handle.arena += 1000;
     CHECK_INT(gr_gpu_pool_map(same, &handle, &mapped), GR_ERR_FOREIGN);
     handle = gr_gpu_pool_export(s.pool, slabs[0]);
-    handle.host.ino++;
+    handle.host.segment.token[0]++;
     CHECK_INT(gr_gpu_pool_map(same, &handle, &mapped), GR_ERR_FOREIGN);
     gr_gpu_pool_close(same);
     gr_gpu_pool_close(other);

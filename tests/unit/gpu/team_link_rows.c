@@ -255,9 +255,9 @@ void a_rank_has_no_device(void)
 static void spoil(struct tr_team *t, int answers)
 {
     if (answers) {
-        t->joins[2].in.gpu[0].reply.host.ino++;
+        t->joins[2].in.gpu[0].reply.host.segment.token[0]++;
     } else {
-        t->joins[1].out.gpu[0].handle.host.ino++;
+        t->joins[1].out.gpu[0].handle.host.segment.token[0]++;
     }
 }
 

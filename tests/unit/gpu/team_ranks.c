@@ -87,7 +87,7 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
 
         w->ranks[r].gpu = get_gpu(w->gpus, r % gr_gpus_count(w->gpus));
         w->ids[r] = gr_gpu_id(w->ranks[r].gpu);
-        w->ranks[r].host = gr_pool_open("/dev/shm", self, bounds->host);
+        w->ranks[r].host = gr_pool_open(self, bounds->host);
         CHECK(NULL != w->ranks[r].host);
         w->ranks[r].pool = gr_gpu_pool_open(w->ranks[r].gpu, w->ranks[r].host, bounds->pool);
         CHECK(NULL != w->ranks[r].pool);
