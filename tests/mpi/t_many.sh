@@ -17,6 +17,9 @@ tap_check "4 ranks, default bound: nothing falls back" \
     eval 'good_through_gpuring && ! seen "^count coll_gpuring_handover_memory [1-9]"'
 tap_check "    and each set-up says what it needs" \
     seen 'gpuring: set-up of pairwise on MPI_COMM_WORLD: up to 3 links and 5 messages of a rank, 769 KiB per rank'
+grun 3 -- limits alive "$(depth 1500 6000)"
+tap_check "3 ranks, many communicators at a time: no call falls back" \
+    eval 'good_through_gpuring && seen "^# gpuring calls [0-9]* handovers 0"'
 
 only_in_all
 grun 64 -- many 4

@@ -193,7 +193,7 @@ static void a_slab_is_free_when_both_have_left(void)
     close_side(&s);
 }
 
-/* A user that has gone on to another slab says nothing bad of the one before. */
+/* The record of a slab stays its own until somebody has looked whether its user has left. */
 static void doors_change_hands(void)
 {
     struct side s = open_side(0, 0, 64 * MIB);
@@ -212,7 +212,7 @@ static void doors_change_hands(void)
         second = lease_one(s.pool, GR_ON_DEVICE, 50000);
         handle = gr_gpu_pool_export(s.pool, second);
         mapped[1] = map(s.pool, &handle);
-        CHECK(mapped[1].user == mapped[0].user && mapped[1].lease > mapped[0].lease);
+        CHECK(mapped[1].user != mapped[0].user && mapped[1].lease > mapped[0].lease);
         gr_gpu_pool_release(s.pool, second, 1);
         gr_gpu_leave(&mapped[1]);
     }
