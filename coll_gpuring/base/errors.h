@@ -8,7 +8,7 @@
 
 enum gr_error {
     GR_ERR_NOMEM = -1, /* malloc failed */
-    GR_ERR_SPACE = -2, /* shared memory: the system, or the process's address space, has none left */
+    GR_ERR_SPACE = -2, /* shared memory: the system has none, or the process no addresses */
     GR_ERR_LIMIT = -3, /* shared memory: this process's limit is reached */
     GR_ERR_SYS = -4,   /* a system call failed; errno says why */
     /* a peer's memory is not accessible (other PID namespace, no permission) */

@@ -28,7 +28,7 @@ mpi: base/ mpi/ engine/ exec/ link/ cuda/ sched/ topo/ tune/ net/ timing/'
 
 # folder: system headers that it may include, as a pattern; the others of the core: those of C
 c_headers='(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time)\.h'
-posix_headers='(dirent|arpa/inet|ifaddrs|net/if|netinet/in|dlfcn|fcntl|poll|pthread|sched|semaphore|unistd|sys/[a-z]+|linux/[a-z_]+)\.h'
+posix_headers='(dirent|arpa/inet|ifaddrs|net/if|netinet/in|dlfcn|fcntl|poll|pthread|sched|search|semaphore|unistd|sys/[a-z]+|linux/[a-z_]+)\.h'
 system='base: %C|%P
 sched: %C
 topo: %C|(hwloc|dirent|dlfcn|sched|unistd|sys/syscall|linux/mempolicy)\.h

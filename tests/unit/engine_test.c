@@ -198,7 +198,7 @@ static void refused_links(void **state)
 
     (void) state;
     assert_non_null(world);
-    rr_limit_pool(&world->ranks[POOR], 4096);
+    rr_limit_pool(&world->ranks[POOR], 0);
     rr_run(world, run_refused);
     assert_int_equal(world->calls, 0);
     assert_int_equal(world->fallbacks, 4 * NCASES);

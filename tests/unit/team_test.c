@@ -343,7 +343,7 @@ static void boards_that_cannot_be_made_are_given_back(void **state)
     (void) state;
     open_world(&w, 5, 1, 2, 256, "");
     gr_pool_close(w.ranks[3].pool);
-    w.ranks[3].pool = gr_pool_open(self, 8192);
+    w.ranks[3].pool = gr_pool_open(self, 4096);
     assert_non_null(w.ranks[3].pool);
     next_team(&w, 8, 1000, 0);
     assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), GR_ERR_LIMIT);
