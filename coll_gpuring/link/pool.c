@@ -97,7 +97,7 @@ static size_t round_up(size_t n, size_t to)
 
 /* ---- pages ---- */
 
-/* How many pages from number `at` on, before `end`, are like the first: of at least that kind, or not. */
+/* How many pages from number `at` on, before `end`, are like the first: at least `kind`, or not. */
 static size_t same_pages(const struct gr_segment *s, size_t at, size_t end, enum gr_page kind)
 {
     size_t n = 1;
@@ -314,16 +314,15 @@ static int take_range(struct gr_pool *pool, size_t bytes, size_t align, struct g
 static struct gr_slab *take_kept(struct gr_pool *pool, size_t bytes, int nusers)
 {
     struct gr_slab_list *list = &pool->kept[gr_ranges_bin(bytes)];
-    struct gr_slab *slab;
+    struct gr_slab *slab = TAILQ_FIRST(list);
 
-    TAILQ_FOREACH(slab, list, entry)
-    {
-        if (slab->bytes == bytes && slab->nusers == nusers) {
-            TAILQ_REMOVE(list, slab, entry);
-            return slab;
-        }
+    while (NULL != slab && (slab->bytes != bytes || slab->nusers != nusers)) {
+        slab = TAILQ_NEXT(slab, entry);
     }
-    return NULL;
+    if (NULL != slab) {
+        TAILQ_REMOVE(list, slab, entry);
+    }
+    return slab;
 }
 
 static int lease_one(struct gr_pool *pool, enum gr_slab_kind kind, size_t bytes, int nusers,

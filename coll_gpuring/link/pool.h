@@ -8,11 +8,13 @@
  * the users by gr_lease_leave(). No rank waits for another to free a communicator: the memory of a
  * slab that a user has not left yet is not leased again. Then it serves slabs of any size.
  *
- * Segments (shm.h) are address space, each as large as all before it, so a process has few. Their
- * pages are allocated when a slab first covers them, so that missing memory is an error here and no
- * signal later. Of a board only the pages that small messages use are: its owner alone writes it, so
- * others come, on its NUMA node, as larger messages need them. What is held without being leased is given back but for as much as is leased, and
- * some MiB, which the next communicator finds. The pages that are held are bounded.
+ * Segments (shm.h) are address space, each as large as all before it, so a process has few. The
+ * pages of a link are allocated when its slab is leased, so that missing memory is an error here and
+ * no signal later. Of a board only the pages that small messages use are allocated then: its owner
+ * alone writes it, so the others come, on the owner's NUMA node, as larger messages need them.
+ *
+ * The pages that are held are bounded. Pages that no lease uses are given back, but for as many as
+ * are leased, and 2 MiB, which the next communicator finds.
  *
  * Leasing and releasing cost the same whatever the number of slabs (ranges.h), mapping a slab grows
  * with the logarithm of the number of segments.

@@ -117,7 +117,8 @@ void mca_coll_gpuring_warn(const char *topic, ...)
     va_list args;
 
     if (NULL == format) {
-        mca_coll_gpuring_print("gpuring: %s (there is no file " TEXTS ", which says more)", topic);
+        mca_coll_gpuring_print("gpuring: %s (the file " TEXTS ", which cannot be read, says more)",
+                               topic);
         return;
     }
     va_start(args, topic);

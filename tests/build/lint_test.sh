@@ -46,7 +46,7 @@ tidied() {
     eval "flags=($(cat "$work/flags"))"
     files '*.c' | grep '^coll_gpuring/' | grep -v '/ucx' |
         (cd "$builddir" && xargs -P2 -I{} clang-tidy --quiet "$srcdir/{}" -- -std=gnu11 "${flags[@]}" \
-            -isystem /usr/local/cuda/include '-DGR_FATBIN=""') 2>"$work/tidy.log" | grep ': error: '
+            -isystem /usr/local/cuda/include '-DGR_FATBIN=""' -DGR_CUDA_TOOLKIT=13000) 2>"$work/tidy.log" | grep ': error: '
     [ "${PIPESTATUS[3]}" = 0 ]
 }
 
