@@ -48,8 +48,10 @@ static void the_next_team_reuses_the_memory(void **state)
         now = incoming(&w.ranks[2]);
         assert_true(now > 0 && (0 == round || now == before)); /* nothing is left of the last */
         before = now;
-        assert_true(0 == round || held == gr_pool_usage(w.ranks[2].pool).held);
-        held = gr_pool_usage(w.ranks[2].pool).held;
+        /* the pages that leases touch depend on where they lie: their number is not the same, but
+         * does not grow with the rounds */
+        held = 0 == round ? gr_pool_usage(w.ranks[2].pool).held : held;
+        assert_true(gr_pool_usage(w.ranks[2].pool).held <= 2 * held);
         ex_leave(&w);
         assert_int_equal(gr_pool_usage(w.ranks[2].pool).leased, 0);
         assert_int_equal(ex_team(&w), 0);
