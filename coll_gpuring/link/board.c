@@ -36,7 +36,7 @@ static unsigned char *board_sets(void *base, int p)
 int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride,
                     uint64_t first)
 {
-    assert(nsets >= 2 && 0 == (nsets & (nsets - 1)));
+    assert(nsets >= 2 && nsets <= GR_MAX_SETS && 0 == (nsets & (nsets - 1)));
     memset(box, 0, sizeof(*box));
     box->p = p;
     box->rank = rank;
@@ -53,15 +53,17 @@ void gr_mailbox_free(struct gr_mailbox *box)
     box->boards = NULL;
 }
 
-void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t first)
+void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t first, uint64_t sets)
 {
     struct gr_lease_user *users = base;
-    unsigned char *sets = board_sets(base, p);
+    unsigned char *set = board_sets(base, p);
     uint32_t k;
     int r;
 
-    for (k = 0; k < nsets; k++) {
-        atomic_store_explicit(gr_board_epoch(sets + k * stride), first, memory_order_relaxed);
+    for (k = 0; k < nsets; k++, set += stride) {
+        if (0 != (sets >> k & 1)) {
+            atomic_store_explicit(gr_board_epoch(set), first, memory_order_relaxed);
+        }
     }
     for (r = 0; r < p; r++) {
         atomic_store_explicit(&users[r].word, first, memory_order_relaxed);

@@ -28,7 +28,7 @@ struct gr_board {
 struct gr_mailbox {
     int p;                   /* ranks */
     int rank;                /* this one */
-    uint32_t nsets;          /* a power of two, at least 2 */
+    uint32_t nsets;          /* a power of two, from 2 to GR_MAX_SETS */
     size_t stride;           /* bytes from set to set, a multiple of the cache line */
     struct gr_board *boards; /* [rank]; owned */
     uint64_t begun;          /* epoch of the last call that began */
@@ -53,8 +53,15 @@ int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, siz
                     uint64_t first);
 void gr_mailbox_free(struct gr_mailbox *box);
 
-/* Set all epochs of this rank's board at `base` to `first`, before others get its handle. */
-void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t first);
+#define GR_MAX_SETS 64
+#define GR_ALL_SETS UINT64_MAX
+
+/*
+ * Set all epochs of this rank's board at `base` to `first`, before others get its handle. sets: bit
+ * k: set k may have another epoch. Sets whose bits are 0 are not touched.
+ */
+void gr_board_clean(void *base, int p, uint32_t nsets, size_t stride, uint64_t first,
+                    uint64_t sets);
 
 /* Connect to a rank's board, which is mapped at `base`. */
 void gr_board_attach(struct gr_mailbox *box, int rank, void *base);

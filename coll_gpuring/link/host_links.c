@@ -241,25 +241,31 @@ static int board_peers(const struct gr_join *join, struct gr_neighbours *n)
     return rc;
 }
 
-/* A slab for this rank's board, empty at first. Of each set the first page is there at once. */
+/*
+ * A slab for this rank's board, empty at first. Sets that are zero are not written: that would
+ * allocate their pages, and many communicators have one call.
+ */
 static int reserve_board(struct gr_join *join, const struct gr_boards *b, struct gr_slab **slab)
 {
     const struct gr_mailbox *box = &b->box;
-    int rc = gr_pool_lease(join->pool, GR_SLAB_SPARSE, board_bytes(b), box->p, 1, slab);
+    int rc = gr_pool_lease(join->pool, GR_SLAB_SPARSE, board_bytes(b), box->p, 1, slab), is_zero;
+    uint64_t used = 0;
     uint32_t k;
 
     if (0 != rc) {
         return rc;
     }
     for (k = 0; k < box->nsets && 0 == rc; k++) {
-        rc = gr_pool_populate(join->pool, *slab, gr_board_set_offset(box->p, k, box->stride),
-                              GR_SET_HEAD);
+        rc =
+            gr_pool_count(join->pool, *slab, gr_board_set_offset(box->p, k, box->stride), &is_zero);
+        used |= (uint64_t) !is_zero << k;
     }
     if (0 != rc) {
         gr_pool_release(join->pool, *slab, 0);
         return rc;
     }
-    gr_board_clean(gr_slab_base(*slab), box->p, box->nsets, box->stride, box->posted);
+    gr_board_clean(gr_slab_base(*slab), box->p, box->nsets, box->stride, box->posted,
+                   0 == box->posted ? used : GR_ALL_SETS);
     return 0;
 }
 

@@ -180,12 +180,12 @@ static int populate(struct gr_pool *pool, const struct gr_slab *range, size_t fr
     return 0;
 }
 
-/* Its owner may have used any page of a sparse slab. */
-static void count_sparse(struct gr_pool *pool, const struct gr_slab *slab)
+/* Count pages of a sparse slab that its owner touches, or may have touched. */
+static void count_pages(struct gr_pool *pool, const struct gr_slab *slab, size_t from, size_t bytes)
 {
     struct gr_segment *s = slab->segment;
-    size_t page = PAGE, at = slab->offset / page;
-    size_t end = round_up(slab->offset + slab->bytes, page) / page;
+    size_t page = PAGE, at = (slab->offset + from) / page;
+    size_t end = round_up(slab->offset + from + bytes, page) / page;
 
     for (; at < end; at++) {
         if (GR_PAGE_NONE == s->pages[at]) {
@@ -263,7 +263,7 @@ static void reuse(struct gr_pool *pool, struct gr_slab *slab)
         return;
     }
     if (GR_SLAB_SPARSE == slab->kind) {
-        count_sparse(pool, slab);
+        count_pages(pool, slab, 0, slab->bytes);
     }
     pool->freed += slab->bytes;
     gr_ranges_free(&pool->ranges, slab);
@@ -381,16 +381,19 @@ int gr_pool_lease(struct gr_pool *pool, enum gr_slab_kind kind, size_t slab_byte
     return rc;
 }
 
-int gr_pool_populate(struct gr_pool *pool, struct gr_slab *slab, size_t from, size_t bytes)
+int gr_pool_count(struct gr_pool *pool, struct gr_slab *slab, size_t from, int *is_zero)
 {
-    int rc;
+    size_t page = PAGE;
+    int rc = 0;
 
     pthread_mutex_lock(&pool->lock);
-    rc = populate(pool, slab, from, bytes);
-    if (0 == rc) {
-        bytes = round_up(bytes, PAGE); /* at least: it may lie in two */
-        slab->in_use += bytes;
-        pool->in_use += bytes;
+    *is_zero = GR_PAGE_NONE == slab->segment->pages[(slab->offset + from) / page];
+    if (*is_zero && !is_bounded(pool, page)) {
+        rc = GR_ERR_LIMIT;
+    } else {
+        count_pages(pool, slab, from, 1);
+        slab->in_use += page;
+        pool->in_use += page;
     }
     pthread_mutex_unlock(&pool->lock);
     return rc;

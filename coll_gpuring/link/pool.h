@@ -10,8 +10,9 @@
  *
  * Segments (shm.h) are address space, each as large as all before it, so a process has few. The
  * pages of a link are allocated when its slab is leased, so that missing memory is an error here and
- * no signal later. Of a board only the pages that small messages use are allocated then: its owner
- * alone writes it, so the others come, on the owner's NUMA node, as larger messages need them.
+ * no signal later. The pages of a board are allocated when they are first touched, so only those
+ * that messages need: of a large message by the owner, who writes it before others look, so on its
+ * NUMA node, too. The pages that small messages use are counted when the board is leased.
  *
  * The pages that are held are bounded. Pages that no lease uses are given back, but for as many as
  * are leased, and 2 MiB, which the next communicator finds.
@@ -80,10 +81,11 @@ int gr_pool_lease(struct gr_pool *pool, enum gr_slab_kind kind, size_t slab_byte
                   int n, struct gr_slab **slabs);
 
 /*
- * Populate bytes of a leased slab, which then count as held: where a sparse one is used for sure.
- * Returns 0, GR_ERR_SPACE or GR_ERR_LIMIT.
+ * Count the page of a leased, sparse slab that contains byte `from` as held: its owner is going to
+ * write it, which allocates it. *is_zero: no lease has used it before, so what the slab has there is
+ * zero. Returns 0 or GR_ERR_LIMIT.
  */
-int gr_pool_populate(struct gr_pool *pool, struct gr_slab *slab, size_t from, size_t bytes);
+int gr_pool_count(struct gr_pool *pool, struct gr_slab *slab, size_t from, int *is_zero);
 
 /* The handle of a leased slab. */
 struct gr_slab_handle gr_pool_export(const struct gr_pool *pool, const struct gr_slab *slab);

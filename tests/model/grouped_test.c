@@ -205,7 +205,7 @@ static void make_boards(struct world *w, int rank, uint64_t first)
         w->boards[rank][k] = aligned_alloc(GR_CACHE_LINE, bytes);
         assert_non_null(w->boards[rank][k]);
         memset(w->boards[rank][k], 0xee, bytes);
-        gr_board_clean(w->boards[rank][k], box->p, box->nsets, box->stride, first);
+        gr_board_clean(w->boards[rank][k], box->p, box->nsets, box->stride, first, GR_ALL_SETS);
         box->begun = box->posted = box->taken = box->freed = box->acked = first;
     }
     team->scratch = malloc(team->boards[0].box.stride);

@@ -341,7 +341,7 @@ static void make_boards(const struct mx_game *g)
             ((struct gr_lease_user *) (void *) x.now.boards[r])[k].word =
                 g->first + (uint64_t) g->ncalls;
         }
-        gr_board_clean(x.now.boards[r], g->p, g->nsets, STRIDE, g->first);
+        gr_board_clean(x.now.boards[r], g->p, g->nsets, STRIDE, g->first, GR_ALL_SETS);
     }
 }
 

@@ -31,7 +31,7 @@ static void make_board(struct mail_world *w, int rank)
     for (r = 0; r < s->p; r++) {
         atomic_store(&((struct gr_lease_user *) (void *) board)[r].word, s->first + 1000);
     }
-    gr_board_clean(board, s->p, s->nsets, stride, s->first);
+    gr_board_clean(board, s->p, s->nsets, stride, s->first, GR_ALL_SETS);
     w->boards[rank] = board;
 }
 
