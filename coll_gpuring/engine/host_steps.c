@@ -124,12 +124,21 @@ static void start_stepper(struct gr_op *op, const struct gr_backend *backend, vo
     op->run.host.leave_by = 0;
 }
 
-static unsigned char *find_bounce(struct gr_op *op)
+/*
+ * Give the op its bounce buffer: where memory is short, a smaller one, since the other ranks have
+ * begun the call. 0 or GR_ERR_NOMEM.
+ */
+static int find_bounce(struct gr_op *op)
 {
-    if (NULL == op->kept.bounce) {
-        op->kept.bounce = malloc(GR_BOUNCE_BYTES);
+    size_t bytes;
+
+    for (bytes = GR_BOUNCE_BYTES; NULL == op->kept.bounce && bytes >= GR_BOUNCE_LEAST; bytes /= 4) {
+        op->kept.bounce = malloc(bytes);
+        op->kept.bounce_bytes = bytes;
     }
-    return op->kept.bounce;
+    op->run.host.op.bounce = op->kept.bounce;
+    op->run.host.op.bounce_bytes = op->kept.bounce_bytes;
+    return NULL == op->kept.bounce ? GR_ERR_NOMEM : 0;
 }
 
 int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_backend *backend, void *ctx)
@@ -143,13 +152,7 @@ int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_backend *backe
     }
     set_host_op(op, &data->spec, space, data->reducer);
     start_stepper(op, backend, ctx);
-    if (data->spec.direct && gr_calls[op->id].reduces) {
-        op->run.host.op.bounce = find_bounce(op);
-        if (NULL == op->run.host.op.bounce) {
-            return GR_ERR_NOMEM;
-        }
-    }
-    return 0;
+    return data->spec.direct && gr_calls[op->id].reduces ? find_bounce(op) : 0;
 }
 
 void mca_coll_gpuring_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,

@@ -74,7 +74,8 @@ struct gr_early_post {
 struct gr_op_kept {
     struct gr_plan plan;   /* of host steps, or of the exchange of call records */
     bool planned;          /* plan is that of this call; a persistent request makes it once */
-    unsigned char *bounce; /* GR_BOUNCE_BYTES, for single copy with reductions; owned */
+    unsigned char *bounce; /* for single copy with reductions; owned */
+    size_t bounce_bytes;   /* of bounce */
 };
 
 struct gr_op {

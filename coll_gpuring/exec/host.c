@@ -346,7 +346,7 @@ static int host_move(void *ctx, const struct gr_move *mv)
     }
     if (op->direct && needs_bounce(op, s, dest, operand)) {
         bounces = 1;
-        most = GR_BOUNCE_BYTES / (size_t) s->nfrom;
+        most = op->bounce_bytes / (size_t) s->nfrom;
         most = (most < BOUNCE_EACH ? most : BOUNCE_EACH) / elem;
         assert(most > 0);
     }

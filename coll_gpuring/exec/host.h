@@ -21,8 +21,12 @@
 #include "exec/stepper.h"
 #include "link/fifo.h"
 
-/* Bytes of the buffer that messages of other ranks are fetched to before they are reduced. */
+/*
+ * Bytes of the buffer that messages of other ranks are fetched to before they are reduced; and the
+ * least that works, more slowly.
+ */
 #define GR_BOUNCE_BYTES ((size_t) 192 << 10)
+#define GR_BOUNCE_LEAST ((size_t) 3 << 10)
 
 /* One call's data. Buffers belong to the caller, links to the team; both outlive the call. */
 struct gr_host_op {
@@ -37,9 +41,10 @@ struct gr_host_op {
      */
     size_t zero_copy;
     uint64_t label;        /* of the call, equal on all ranks */
-    int direct;            /* 1: the plan is direct; only then the next three are read */
+    int direct;            /* 1: the plan is direct; only then the next four are read */
     const int32_t *pids;   /* [rank]: process ID */
-    unsigned char *bounce; /* GR_BOUNCE_BYTES, where steps reduce */
+    unsigned char *bounce; /* where steps reduce */
+    size_t bounce_bytes;   /* of bounce, at least GR_BOUNCE_LEAST */
     /*
      * smallest message, in bytes, of which the receiver offers its sender a half; 0: none. Equal
      * on all ranks

@@ -107,6 +107,7 @@ static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
     op->direct = c->direct;
     op->pids = c->direct ? r->team->pids : NULL;
     op->bounce = c->direct ? r->bounce : NULL;
+    op->bounce_bytes = rng_below(&r->random, 4) > 0 ? GR_BOUNCE_BYTES : GR_BOUNCE_LEAST;
     op->offered = c->offered;
     gr_plan_build(&r->plan, r->team, &r->spec);
     r->plan.slot_elems = c->halved ? (r->plan.slot_elems + 1) / 2 : r->plan.slot_elems;

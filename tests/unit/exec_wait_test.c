@@ -53,7 +53,8 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
                                  .reducer = ex_reducer(c),
                                  .direct = c->direct,
                                  .pids = team->pids,
-                                 .bounce = w->ranks[rank].bounce};
+                                 .bounce = w->ranks[rank].bounce,
+                                 .bounce_bytes = GR_BOUNCE_BYTES};
     r->moved = 0;
     gr_plan_build(&r->plan, team, &spec);
     gr_stepper_start(&r->stepper, &r->plan, &gr_host_backend, &r->op);
@@ -627,7 +628,8 @@ static void a_slot_may_hold_several_pieces(void **state)
                 .direct = direct,
                 .space = {(unsigned char *) in, (unsigned char *) out[rank], NULL},
                 .pids = w.pids,
-                .bounce = w.ranks[rank].bounce};
+                .bounce = w.ranks[rank].bounce,
+                .bounce_bytes = GR_BOUNCE_BYTES};
             assert_int_equal(gr_host_backend.ready(&ops[rank], 0, s), 1);
             assert_int_equal(gr_host_backend.move(&ops[rank], &first), 0);
             assert_int_equal(gr_host_backend.move(&ops[rank], &second), 0);
