@@ -29,7 +29,8 @@ static struct gr_link *next_unread(const struct gr_link *l)
 
 /*
  * While this rank waits for anything: do what the readers of its messages ask for. Some wait for it
- * and cannot go on otherwise.
+ * and cannot go on otherwise. A slot of an earlier call may be unread, too, and has no head if that
+ * call was not direct.
  */
 static void host_answer(void *ctx)
 {
@@ -37,7 +38,7 @@ static void host_answer(void *ctx)
     struct gr_link *l;
 
     for (l = op->direct ? op->unread : NULL; NULL != l; l = next_unread(l)) {
-        if (!gr_link_drained(l)) {
+        if (!gr_link_drained(l) && (int64_t) (l->other - l->unread_from) >= 0) {
             gr_fetch_answer(l, op->pids[(size_t) (l - op->out) % (size_t) op->p]);
         }
     }
@@ -381,6 +382,7 @@ static void host_commit(void *ctx, uint32_t channel, const struct gr_step *step)
         }
         if ((op->direct || NULL != l->valid_bytes) && NULL == l->next_unread) {
             l->next_unread = NULL == op->unread ? l : op->unread;
+            l->unread_from = l->mine;
             op->unread = l;
         }
         gr_link_set_label(l, op->label);

@@ -110,7 +110,8 @@ struct gr_link {
     const void **data_at;          /* inter-node writer: as in gr_fifo; otherwise NULL */
     struct gr_doorbell *bell;      /* of the network at the other end; NULL: none. Borrowed */
     struct gr_link *next_unread;   /* for the writer's executor (exec/host.c) */
-    bool may_not_write;            /* writer: the kernel refuses it the reader's memory */
+    uint64_t unread_from; /* the same: number of the first slot that the call has written */
+    bool may_not_write;   /* writer: the kernel refuses it the reader's memory */
 };
 
 /* Where the slots of a FIFO lie in device memory, which the host does not access. */

@@ -259,6 +259,45 @@ static void a_sender_that_is_dead_is_an_error(void **state)
     ex_close(&w);
 }
 
+/*
+ * A call whose messages are in their slots is over before they are read. In the next, direct call the
+ * sender looks for what its readers ask for: not in those slots, whose data may look like an offer.
+ */
+static void what_an_earlier_call_has_left_unread_is_no_offer(void **state)
+{
+    struct ex_case c = {
+        .coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 100};
+    struct ex_world w;
+    struct runner first[2], second[2];
+    struct gr_offer *offer;
+    int k;
+
+    (void) state;
+    needs_to_fetch();
+    open_world(&w, 2, 1, 2, 4096, "");
+    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
+    for (k = 0; k < 2; k++) {
+        c.direct = 0;
+        runner_start(&first[k], &w, &c, k);
+        c.direct = 1;
+        runner_start(&second[k], &w, &c, k);
+    }
+    assert_int_equal(gr_stepper_run(&first[0].stepper, &first[0].moved), GR_DONE);
+    offer = &gr_fetch_head(gr_link_oldest_unread(&w.ranks[0].team->data.out[1]))->offer;
+    atomic_store(&offer->state, GR_OFFER_OPEN);
+    offer->bytes = 0;
+    assert_int_equal(gr_stepper_run(&second[0].stepper, &second[0].moved), GR_AGAIN);
+    assert_true(GR_OFFER_OPEN == atomic_load(&offer->state));
+    assert_int_equal(gr_stepper_run(&first[1].stepper, &first[1].moved), GR_DONE);
+    assert_int_equal(gr_stepper_run(&second[1].stepper, &second[1].moved), GR_DONE);
+    assert_int_equal(gr_stepper_run(&second[0].stepper, &second[0].moved), GR_DONE);
+    for (k = 0; k < 2; k++) {
+        ex_buffers_free(&first[k].buffers);
+        ex_buffers_free(&second[k].buffers);
+    }
+    ex_close(&w);
+}
+
 /* Also where a message is read in several blocks; but not for longer than that. */
 static void a_sender_is_not_through_while_it_is_read(void **state)
 {
@@ -811,6 +850,7 @@ int main(void)
         cmocka_unit_test(a_waiting_rank_names_who_is_missing),
         cmocka_unit_test(an_error_of_the_executor_comes_out_as_it_is),
         cmocka_unit_test(a_sender_is_through_when_all_was_read),
+        cmocka_unit_test(what_an_earlier_call_has_left_unread_is_no_offer),
         cmocka_unit_test(a_sender_is_not_through_while_it_is_read),
         cmocka_unit_test(a_sender_that_is_dead_is_an_error),
         cmocka_unit_test(a_sender_copies_what_is_offered),
