@@ -189,10 +189,11 @@ static int taken_next(const struct gr_mailbox *box, const struct gr_mailbox_call
 
 /*
  * Rank r's data of the call, of which it posts so many bytes. NULL: it has not posted yet, or
- * another call: then call->expected is set.
+ * another call: then call->expected is set. Inline, as contribution(): a rank that waits comes here
+ * in each poll, and between the arrival of the last post and the result.
  */
-static const unsigned char *posted_by(const struct gr_mailbox *box, struct gr_mailbox_call *call,
-                                      int r, size_t bytes)
+static inline const unsigned char *posted_by(const struct gr_mailbox *box,
+                                             struct gr_mailbox_call *call, int r, size_t bytes)
 {
     unsigned char *set = set_of(box, r, call->epoch);
     uint64_t label = call->kind | bytes;
@@ -214,8 +215,9 @@ struct part {
 };
 
 /* Rank r's contribution to a reduction; NULL as in posted_by(). */
-static const unsigned char *contribution(const struct gr_mailbox *box, struct gr_mailbox_call *call,
-                                         int r, const struct part *part)
+static inline const unsigned char *contribution(const struct gr_mailbox *box,
+                                                struct gr_mailbox_call *call, int r,
+                                                const struct part *part)
 {
     size_t elem = call->reducer.elem_bytes, offset = part->at * elem;
     const unsigned char *data = r == box->rank && reads_input(box, call, offset, part->n)
