@@ -42,8 +42,8 @@ struct gr_message {
 
 static _Thread_local struct rr_rank *self;
 
-static const bool threads = true;
-const bool *const gr_runtime_threads = &threads;
+bool rr_threads = true;
+const bool *const gr_runtime_threads = &rr_threads;
 
 static struct rr_rank *rank_of(const struct gr_comm *comm)
 {

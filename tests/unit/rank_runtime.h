@@ -17,6 +17,12 @@
 struct rr_letter;
 struct rr_world;
 
+/*
+ * Whether the engine takes its locks. A test may clear it where the threads of two ranks never use
+ * one process state: then each rank runs as a process of one thread does.
+ */
+extern bool rr_threads;
+
 /* A rank: a thread. */
 struct rr_rank {
     struct rr_world *world;
