@@ -121,9 +121,11 @@ AS_CASE(["$with_ucx"],
 AM_CONDITIONAL([HAVE_UCX], [test "x$gr_ucx" = xyes])
 ])
 
-dnl GR_COMPILER: warnings, hidden symbols, and clones of loops for wider vectors.
+dnl GR_COMPILER: warnings, hidden symbols, and clones of loops for wider vectors. Functions begin at
+dnl cache lines: else a change anywhere in the component moves those that a small call goes through,
+dnl which was seen to cost it up to a sixth of its time.
 AC_DEFUN([GR_COMPILER], [
-GR_CFLAGS="-std=gnu11 -Wall -Wextra -fvisibility=hidden"
+GR_CFLAGS="-std=gnu11 -Wall -Wextra -fvisibility=hidden -falign-functions=64"
 AC_CACHE_CHECK([for function clones by instruction set], [gr_cv_target_clones],
     [gr_save_CFLAGS=$CFLAGS
      CFLAGS="$CFLAGS -fPIC -shared"
