@@ -243,7 +243,8 @@ static int board_peers(const struct gr_join *join, struct gr_neighbours *n)
 
 /*
  * A slab for this rank's board, empty at first. Sets that are zero are not written: that would
- * allocate their pages, and many communicators have one call.
+ * allocate their pages, and many communicators have one call. Their epoch is 0, which no call on
+ * the board has, but where its epochs begin so high that they wrap.
  */
 static int reserve_board(struct gr_join *join, const struct gr_boards *b, struct gr_slab **slab)
 {
@@ -265,7 +266,7 @@ static int reserve_board(struct gr_join *join, const struct gr_boards *b, struct
         return rc;
     }
     gr_board_clean(gr_slab_base(*slab), box->p, box->nsets, box->stride, box->posted,
-                   0 == box->posted ? used : GR_ALL_SETS);
+                   box->posted < box->nsets ? used : GR_ALL_SETS);
     return 0;
 }
 

@@ -44,7 +44,8 @@ static int boards_init(struct gr_boards *b, struct gr_group group, uint32_t nset
     if (NULL == b->leases) {
         return GR_ERR_NOMEM;
     }
-    return gr_mailbox_init(&b->box, group.n, group.me, nsets, gr_board_stride(bytes), 0);
+    /* the first call then uses set 0, which shares its page with the records before it */
+    return gr_mailbox_init(&b->box, group.n, group.me, nsets, gr_board_stride(bytes), nsets - 1);
 }
 
 /* All boards of a team. */

@@ -24,7 +24,7 @@ int ex_team(struct ex_world *w)
             snprintf(w->why, sizeof(w->why), "rank %d: no team", r);
             return -1;
         }
-        for (k = 0; k < GR_BOARDS_AGREEMENT; k++) {
+        for (k = 0; 0 != w->first && k < GR_BOARDS_AGREEMENT; k++) {
             box = &w->ranks[r].team->boards[k].box;
             box->begun = box->posted = box->taken = box->freed = box->acked = w->first;
         }

@@ -76,7 +76,7 @@ struct ex_rank {
 struct ex_world {
     struct gr_team_params params;
     int32_t pids[EX_MAX_RANKS]; /* all this process's */
-    uint64_t first;             /* the next team's mailbox epochs begin after it */
+    uint64_t first;             /* the next team's mailbox epochs begin after it; 0: as usual */
     struct ex_rank *ranks;
     uint64_t seed;          /* of all timing */
     unsigned one_in;        /* for all gates */

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -148,6 +150,30 @@ static void the_next_team_begins_with_any_epoch(void **state)
     }
     ex_close(&w);
     free(b.cases);
+}
+
+/* Many communicators have one small call: it touches one page of each board. */
+static void the_first_call_touches_one_page(void **state)
+{
+    struct ex_case c = {
+        .coll = GR_COLL_ALLREDUCE, .way = GR_WAY_MAILBOX, .kind = EX_I8_SUM, .count = 8};
+    size_t page = (size_t) sysconf(_SC_PAGESIZE), bytes = GR_SETS * gr_board_stride(32768), n, k;
+    unsigned char there[100], *base;
+    struct ex_world w;
+
+    (void) state;
+    open_world(&w, 3, 1, 2, 256, "");
+    next_team(&w, GR_SETS, 32768, 0);
+    run(&w, &c, 1, EX_STEPPED);
+    base = gr_slab_base(w.ranks[1].team->boards[GR_BOARDS_MAILBOX].board);
+    base -= (uintptr_t) base % page;
+    assert_true(bytes / page < sizeof(there));
+    assert_int_equal(mincore(base, bytes, there), 0);
+    for (k = n = 0; k < bytes / page; k++) {
+        n += there[k] & 1;
+    }
+    assert_int_equal(n, 1);
+    ex_close(&w);
 }
 
 /*
@@ -441,6 +467,7 @@ int main(void)
         cmocka_unit_test(the_next_team_reuses_the_memory),
         cmocka_unit_test(a_team_may_be_abandoned_at_any_moment),
         cmocka_unit_test(the_next_team_begins_with_any_epoch),
+        cmocka_unit_test(the_first_call_touches_one_page),
         cmocka_unit_test(a_reader_that_is_late_to_leave_keeps_the_board),
         cmocka_unit_test(calls_may_begin_before_there_are_boards),
         cmocka_unit_test(many_ranks_connect_in_groups),
