@@ -32,6 +32,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The path between the op's devices. Inside a node it is not known before the links: PCIe then. */
 static enum gr_path path_of(const struct gr_comm *comm, const struct gr_op *op)
@@ -267,17 +268,33 @@ static enum gr_chosen_when chosen_when(const struct gr_op *op)
     return op->agreed.kernels ? GR_CHOSEN_AGREED_KERNELS : GR_CHOSEN_AGREED_HOST;
 }
 
-/* The init of a persistent request has no queue yet, so no last choice. */
+/*
+ * Where the queue keeps its last choices, which are made room for at the first one: many
+ * communicators have one call. NULL: no memory, or a persistent request, which has no queue yet.
+ */
+static struct gr_chosen *last_of(const struct gr_op *op, enum gr_chosen_when when)
+{
+    struct gr_chosen **last;
+
+    if (op->persistent) {
+        return NULL;
+    }
+    last = &op->queue->last[when];
+    if (NULL == *last) {
+        *last = calloc(GR_NCOLLS, sizeof(**last));
+    }
+    return NULL == *last ? NULL : *last + op->data.spec.coll;
+}
+
 static struct gr_chosen select_as_last(struct gr_comm *comm, const struct gr_op *op,
                                        enum gr_chosen_when when)
 {
     const struct gr_data *data = &op->data;
-    struct gr_chosen *last;
+    struct gr_chosen *last = last_of(op, when);
 
-    if (op->persistent) {
+    if (NULL == last) {
         return select_now(comm, op, when);
     }
-    last = &op->queue->last[when][data->spec.coll];
     if (last->bytes != data->bytes || last->post_bytes != data->post_bytes ||
         last->path != op->path || last->tuned != op->tuned || last->fetches != op->agreed.fetches) {
         *last = select_now(comm, op, when);

@@ -351,6 +351,7 @@ void mca_coll_gpuring_queues_close(struct gr_process *process)
 void mca_coll_gpuring_queue_free(struct gr_op_queue *queue)
 {
     struct gr_process *process;
+    int k;
 
     if (NULL == queue) {
         return;
@@ -364,6 +365,9 @@ void mca_coll_gpuring_queue_free(struct gr_op_queue *queue)
     mca_coll_gpuring_net_leave(queue);
     gr_gpu_team_destroy(queue->gpu, NULL != process->pool);
     gr_team_destroy(queue->team, process->pool);
+    for (k = 0; k < GR_NCHOSEN; k++) {
+        free(queue->last[k]);
+    }
     free(queue);
 }
 

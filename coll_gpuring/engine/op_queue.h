@@ -38,7 +38,8 @@ struct gr_op_queue {
     uint32_t paired;           /* calls that mpi/staging/p2p_split.c has looked at */
     bool lost;                 /* its set-up failed half-way: it is never freed */
     bool persistent;           /* of a persistent request */
-    struct gr_chosen last[GR_NCHOSEN][GR_NCOLLS]; /* the choices for its last calls */
+    /* [collective]: the choices for its last calls; NULL: no memory, or none yet. Owned */
+    struct gr_chosen *last[GR_NCHOSEN];
 
     /*
      * order_lock guards head, tail and unposted. It is apart from busy, since Open MPI makes
