@@ -111,6 +111,10 @@ static void restore(mca_coll_gpuring_module_t *module, struct ompi_communicator_
 /* Give back whatever was saved; harmless when repeated or after a partial enable. */
 static void forget_saved(mca_coll_gpuring_module_t *module)
 {
+    if (!module->saves) {
+        return;
+    }
+    module->saves = false;
 #define FORGET(name)                                \
     if (NULL != module->saved_##name##_module) {    \
         OBJ_RELEASE(module->saved_##name##_module); \
@@ -127,6 +131,7 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
     mca_coll_base_comm_coll_t *coll = comm->c_coll;
     const char *missing = NULL;
 
+    module->saves = true;
     /* saves the functions that gpuring replaces; one that no component has is not offered */
 #define SAVE(name)                                                         \
     if (NULL == coll->coll_##name || NULL == coll->coll_##name##_module) { \
@@ -165,6 +170,8 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
 /* Called once, or (up to Open MPI 5.0) once per collective that the module still owns. */
 static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
+    mca_coll_gpuring_module_t *module = (mca_coll_gpuring_module_t *) base;
+
     if (&ompi_mpi_comm_world.comm == comm) {
         gr_process.can_message = false;
         /* no op may push to links that are closed */
@@ -172,8 +179,10 @@ static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator
         mca_coll_gpuring_queues_close(&gr_process);
         mca_coll_gpuring_net_world_ends();
     }
-    restore((mca_coll_gpuring_module_t *) base, comm);
-    forget_saved((mca_coll_gpuring_module_t *) base);
+    if (module->saves) {
+        restore(module, comm);
+        forget_saved(module);
+    }
     return OMPI_SUCCESS;
 }
 
@@ -184,6 +193,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->saved_##name##_module = NULL;
     GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
+    module->saves = false;
     mca_coll_gpuring_comm_init(&module->comm, &gr_process);
     module->all_gpu = false;
     module->op = NULL;

@@ -23,6 +23,7 @@ struct gr_stage;
 typedef struct mca_coll_gpuring_module {
     mca_coll_base_module_t super;
     GR_FOR_EACH_FUNCTION(GR_SAVED)
+    bool saves;          /* some of these are set */
     bool takes;          /* gpuring may do calls itself; false: it only stages. Local */
     struct gr_comm comm; /* the communicator as the engine sees it */
 
