@@ -14,23 +14,9 @@
 #include "mpi/comm_torus.h"
 #include "mpi/constants.h"
 #include "mpi/modex.h"
-#include "mpi/op.h"
 #include "mpi/module.h"
 #include "mpi/report.h"
 #include "mpi/runtime.h"
-
-/* Make the op and the queue of blocking calls. OMPI error code. */
-static int make_blocking(mca_coll_gpuring_module_t *module)
-{
-    if (NULL == module->op) {
-        module->op = malloc(sizeof(*module->op));
-        if (NULL == module->op) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
-        }
-        mca_coll_gpuring_mpi_op_init(module->op);
-    }
-    return mca_coll_gpuring_to_ompi(mca_coll_gpuring_queue_make(&module->comm, GR_ORDER_BLOCKING));
-}
 
 /*
  * Say by which constants ranks choose: inside a node once, between nodes for each communicator that
@@ -66,7 +52,8 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         module->comm.torus =
             mca_coll_gpuring_torus(comm, &module->comm.params, &module->comm.cluster);
-        rc = make_blocking(module);
+        rc =
+            mca_coll_gpuring_to_ompi(mca_coll_gpuring_queue_make(&module->comm, GR_ORDER_BLOCKING));
         if (OMPI_SUCCESS == rc && NULL != module->comm.remote) {
             module->comm.agreement_choice = mca_coll_gpuring_choose_agreement(&module->comm);
         }

@@ -11,6 +11,7 @@
 #include "engine/process.h"
 #include "engine/progress_thread.h"
 #include "mpi/abi.h"
+#include "mpi/blocking_op.h"
 #include "mpi/fallback.h"
 #include "mpi/modex.h"
 #include "mpi/module.h"
@@ -104,6 +105,7 @@ static int gpuring_close(void)
     mca_coll_gpuring_queues_close(&gr_process);
     mca_coll_gpuring_fallback_close();
     mca_coll_gpuring_requests_close();
+    mca_coll_gpuring_blocking_ops_close();
     mca_coll_gpuring_failures_close(&gr_process);
     mca_coll_gpuring_stats_report();
     mca_coll_gpuring_params_close();

@@ -22,6 +22,7 @@
 #include "engine/progress_thread.h"
 #include "engine/submit.h"
 #include "mpi/args_copy.h"
+#include "mpi/blocking_op.h"
 #include "mpi/buffers.h"
 #include "mpi/call.h"
 #include "mpi/comm.h"
@@ -149,8 +150,13 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
                        const struct gr_form *form)
 {
     struct gr_op_queue *queue = module->comm.queues[GR_ORDER_BLOCKING];
-    struct gr_mpi_op *op = module->op;
-    int rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
+    struct gr_mpi_op *op = mca_coll_gpuring_blocking_op(module);
+    int rc;
+
+    if (NULL == op) {
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+    rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
 
     if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
         rc = do_op(queue, &op->base);
@@ -243,7 +249,10 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
         return rc;
     }
     queue = module->comm.queues[GR_ORDER_BLOCKING];
-    op = module->op;
+    op = mca_coll_gpuring_blocking_op(module);
+    if (NULL == op) {
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+    }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_ONLY);
     rc = OMPI_SUCCESS == rc ? do_op(queue, &op->base) : rc;
     *devices = op->base.agreed.devices;

@@ -16,8 +16,8 @@
 #include "engine/op_queue.h"
 #include "engine/process.h"
 #include "engine/progress_thread.h"
+#include "mpi/blocking_op.h"
 #include "mpi/entry.h"
-#include "mpi/op.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
@@ -207,11 +207,8 @@ static void module_construct(mca_coll_gpuring_module_t *module)
 static void module_destruct(mca_coll_gpuring_module_t *module)
 {
     forget_saved(module);
+    mca_coll_gpuring_blocking_op_end(module);
     mca_coll_gpuring_comm_free(&module->comm);
-    if (NULL != module->op) {
-        mca_coll_gpuring_mpi_op_free(module->op);
-        free(module->op);
-    }
     mca_coll_gpuring_stage_delete(module->stage);
 }
 

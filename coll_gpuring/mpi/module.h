@@ -31,7 +31,7 @@ typedef struct mca_coll_gpuring_module {
     atomic_bool decided;  /* the fields below are set, and those of comm */
     int refused;          /* an enum gr_fallback_reason; -1: it does */
     bool all_gpu;         /* every rank may have buffers on a device */
-    struct gr_mpi_op *op; /* of blocking calls; owned */
+    struct gr_mpi_op *op; /* of blocking calls (blocking_op.h); NULL: none at present. Owned */
 
     const void *hosts[2]; /* send and receive buffer of the last call without a CUDA driver */
     _Atomic(struct gr_stage *) stage; /* kept for blocking fallbacks; NULL: none, or in use */

@@ -106,8 +106,13 @@ static void test_addresses(void)
     use_communicators();
 }
 
+/* Less than an op, which all of them share. */
+#define MOST_HEAP 8192.0
+
 static void test_alive(int n)
 {
+    size_t heap;
+    double each;
     MPI_Comm *comms = calloc((size_t) n, sizeof(*comms));
     bool good = true;
     double seconds;
@@ -117,12 +122,17 @@ static void test_alive(int n)
     seconds = MPI_Wtime();
     for (k = 0; k < n; k++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[k]);
+    }
+    heap = mallinfo2().uordblks;
+    for (k = 0; k < n; k++) {
         good = sum_is_right(comms[k], k) && good;
     }
+    each = (double) (mallinfo2().uordblks - heap) / n;
     for (k = 0; k < n; k++) {
         MPI_Comm_free(&comms[k]);
     }
     seconds = MPI_Wtime() - seconds;
+    tap_check(each < MOST_HEAP, "the first call takes little heap (%.0f bytes)", each);
     tap_check(good, "%d communicators at a time: right results", n);
     tap_note("%d communicators made and freed in %.3f s", n, seconds);
     free(comms);
