@@ -354,5 +354,5 @@ int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *poo
                           .remote = boards ? NULL : team->remote,
                           .way = way,
                           .root = root};
-    return gr_join_begin(join);
+    return 0 == gr_team_reserve(team, way) ? gr_join_begin(join) : GR_ERR_NOMEM;
 }

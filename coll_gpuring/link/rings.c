@@ -9,14 +9,14 @@
 
 int gr_rings_init(struct gr_rings *rings, int p)
 {
-    int k, complete = 1;
+    size_t n = (size_t) p;
+    int *all = calloc(4 * n, sizeof(*all)), k;
 
-    for (k = 0; k < 2; k++) {
-        rings->order[k] = calloc((size_t) p, sizeof(int));
-        rings->where[k] = calloc((size_t) p, sizeof(int));
-        complete = complete && NULL != rings->order[k] && NULL != rings->where[k];
+    for (k = 0; NULL != all && k < 2; k++) {
+        rings->order[k] = all + (size_t) (2 * k) * n;
+        rings->where[k] = all + (size_t) (2 * k + 1) * n;
     }
-    return complete ? 0 : GR_ERR_NOMEM;
+    return NULL == all ? GR_ERR_NOMEM : 0;
 }
 
 void gr_rings_invert(struct gr_rings *rings, int p)
@@ -38,12 +38,7 @@ void gr_rings_fill(struct gr_rings *rings, int p, const int *order)
 
 void gr_rings_free(struct gr_rings *rings)
 {
-    int k;
-
-    for (k = 0; k < 2; k++) {
-        free(rings->order[k]);
-        free(rings->where[k]);
-    }
+    free(rings->order[0]);
 }
 
 static int append(struct gr_neighbour *all, int n, uint32_t channel, const int *ranks, int nranks)

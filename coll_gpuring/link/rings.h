@@ -13,14 +13,14 @@
 
 /* Two rings over p ranks, forward and backward. Channel c uses ring c % 2. */
 struct gr_rings {
-    int *order[2];         /* [position]: rank; owned */
-    int *where[2];         /* [rank]: position; owned */
+    int *order[2];         /* [position]: rank; owned, one allocation with where */
+    int *where[2];         /* [rank]: position */
     struct gr_torus torus; /* of the ranks; ndims 0: none */
 };
 
 /*
- * Allocate rings of p ranks. The caller fills both orders and calls gr_rings_invert(). Returns 0 or
- * GR_ERR_NOMEM; gr_rings_free() frees the rings in either case.
+ * Allocate rings of p ranks; *rings is zero. The caller fills both orders and calls
+ * gr_rings_invert(). Returns 0 or GR_ERR_NOMEM; gr_rings_free() frees the rings in either case.
  */
 int gr_rings_init(struct gr_rings *rings, int p);
 

@@ -5,32 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int channel_set_init(struct gr_channel_set *b, uint32_t nchannels, uint32_t nslots,
-                            size_t slot_bytes, int p)
+static struct gr_channel_set *set_of(struct gr_team *team, int way)
 {
-    size_t n = (size_t) nchannels * (size_t) p;
-
-    b->nchannels = nchannels;
-    b->nslots = nslots;
-    b->slot_bytes = slot_bytes;
-    b->in = calloc(n + 1, sizeof(*b->in)); /* + 1: n may be 0 */
-    b->out = calloc(n + 1, sizeof(*b->out));
-    b->slabs = calloc(n + 1, sizeof(struct gr_slab *));
-    b->sent = calloc(n + 1, sizeof(struct gr_slab *));
-    b->leases = calloc(n + 1, sizeof(*b->leases));
-    return NULL != b->in && NULL != b->out && NULL != b->slabs && NULL != b->sent &&
-                   NULL != b->leases
-               ? 0
-               : GR_ERR_NOMEM;
+    return GR_WAY_NOTES == way ? &team->notes : way >= GR_WAY_SMALL ? &team->small : &team->data;
 }
 
-static void channel_set_free(struct gr_channel_set *b)
+static struct gr_channel_set channel_set(uint32_t nchannels, uint32_t nslots, size_t slot_bytes)
 {
-    free(b->in);
-    free(b->out);
-    free(b->slabs);
-    free(b->sent);
-    free(b->leases);
+    return (struct gr_channel_set) {
+        .nchannels = nchannels, .nslots = nslots, .slot_bytes = slot_bytes};
+}
+
+int gr_team_reserve(struct gr_team *team, int way)
+{
+    struct gr_channel_set *b = set_of(team, way);
+    size_t n = (size_t) b->nchannels * (size_t) team->p;
+
+    if (NULL != b->in || gr_way_has_boards(way)) {
+        return 0;
+    }
+    b->in = calloc(n + 1, 2 * sizeof(*b->in) + 2 * sizeof(struct gr_slab *) + sizeof(*b->leases));
+    if (NULL == b->in) {
+        return GR_ERR_NOMEM;
+    }
+    b->out = b->in + n;
+    b->slabs = (void *) (b->out + n);
+    b->sent = b->slabs + n;
+    b->leases = (void *) (b->sent + n);
+    return 0;
 }
 
 /* A mailbox of a group, if this rank is in it. */
@@ -81,9 +83,9 @@ static void team_free(struct gr_team *team)
     int k;
 
     gr_rings_free(&team->rings);
-    channel_set_free(&team->data);
-    channel_set_free(&team->small);
-    channel_set_free(&team->notes);
+    free(team->data.in);
+    free(team->small.in);
+    free(team->notes.in);
     free(team->links);
     free(team->scratch);
     for (k = 0; k < GR_NBOARDS; k++) {
@@ -119,13 +121,11 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->remote = params->remote;
     complete = 0 == gr_rings_init(&team->rings, params->p);
     team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
-    complete = complete && 0 == all_boards_init(team, params) &&
-               0 == channel_set_init(&team->data, params->nchannels, params->nslots,
-                                     params->slot_bytes, params->p) &&
-               0 == channel_set_init(&team->small, params->small_slots > 0 ? params->nchannels : 0,
-                                     params->small_slots, params->small_bytes, params->p) &&
-               0 == channel_set_init(&team->notes, params->note_slots > 0, params->note_slots,
-                                     params->note_bytes, params->p);
+    complete = complete && 0 == all_boards_init(team, params);
+    team->data = channel_set(params->nchannels, params->nslots, params->slot_bytes);
+    team->small = channel_set(params->small_slots > 0 ? params->nchannels : 0, params->small_slots,
+                              params->small_bytes);
+    team->notes = channel_set(params->note_slots > 0, params->note_slots, params->note_bytes);
     if (!complete || NULL == team->links) {
         team_free(team);
         return NULL;
@@ -161,7 +161,7 @@ static void leave_boards(struct gr_boards *b, struct gr_pool *pool)
 
 static void leave_channel_set(struct gr_channel_set *b, int p, struct gr_pool *pool)
 {
-    size_t n = (size_t) b->nchannels * (size_t) p, k;
+    size_t n = NULL == b->in ? 0 : (size_t) b->nchannels * (size_t) p, k;
 
     for (k = 0; k < n; k++) {
         if (NULL != b->slabs[k]) {
@@ -220,7 +220,7 @@ int gr_team_nboards(struct gr_team *team, int way)
 
 const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int way)
 {
-    return GR_WAY_NOTES == way ? &team->notes : way >= GR_WAY_SMALL ? &team->small : &team->data;
+    return set_of((struct gr_team *) team, way);
 }
 
 /* Channels in the state of a way: boards and notes have one. */

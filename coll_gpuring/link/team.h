@@ -37,7 +37,10 @@ enum {
 #define GR_SMALL_SLOTS 32   /* slots of a link for small messages */
 #define GR_SMALL_BYTES 4096 /* size of these slots, and of the largest call that uses them */
 
-/* The links of one kind to and from this rank. Arrays are owned, of [channel * p + rank]. */
+/*
+ * The links of one kind to and from this rank. Arrays are of [channel * p + rank], in one
+ * allocation, which the first set-up of such links makes; NULL before. Owned.
+ */
 struct gr_channel_set {
     uint32_t nchannels;     /* 0: there are no links of this kind */
     uint32_t nslots;        /* of each link */
@@ -150,6 +153,9 @@ static inline int gr_way_has_boards(int way)
  */
 struct gr_boards *gr_team_boards(struct gr_team *team, int way);
 int gr_team_nboards(struct gr_team *team, int way);
+
+/* Make room for the links of a way, if it has some. 0, or GR_ERR_NOMEM. */
+int gr_team_reserve(struct gr_team *team, int way);
 
 /* The links of any other `way`. */
 const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int way);
