@@ -45,7 +45,7 @@ struct gr_comm {
 
     /* ranks and nodes */
     int32_t *pids;           /* [rank]; owned */
-    bool direct;             /* this process can read the memory of all ranks */
+    bool direct;             /* this process may read the memory of all ranks, if it can */
     unsigned char *remote;   /* [rank]: on another node; NULL: no rank is. Owned */
     int *order;              /* [position]: ranks node by node; NULL: one node. Owned */
     struct gr_torus cluster; /* ranks of a node x nodes; ndims 0: nodes are uneven, or one */

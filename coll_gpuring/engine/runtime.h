@@ -93,6 +93,9 @@ int gr_runtime_state(const struct gr_comm *comm);
 /* Whether that rank's process has ended (ULFM). */
 bool gr_runtime_lost(const struct gr_comm *comm, int rank);
 
+/* Whether this process can read the memory of that rank's, as far as a test shows. */
+bool gr_runtime_reads(const struct gr_comm *comm, int rank);
+
 /* The name of a rank's host, for messages. */
 const char *gr_runtime_host(const struct gr_comm *comm, int rank);
 

@@ -175,9 +175,26 @@ static uint64_t nonce_new(void)
     return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
+/*
+ * The first set-up of links tests whether single copy is possible. Most communicators of a job with
+ * thousands of them have mailboxes only, and need no test.
+ */
+static void test_direct(struct gr_team *team, const struct gr_comm *comm)
+{
+    int r;
+
+    for (r = 0; r < comm->size && !team->tested && team->direct; r++) {
+        team->direct = gr_runtime_reads(comm, r);
+    }
+    team->tested = true;
+}
+
 /* Map the last handles, and start to agree on this rank's status. */
 static int begin_agreement(struct gr_setup *s)
 {
+    if (!s->device && !gr_way_has_boards(s->way)) {
+        test_direct(s->queue->team, s->queue->comm);
+    }
     mca_coll_gpuring_endpoints_map(s, &s->join.status);
     s->result.status = gr_join_map(&s->join, &s->result.agreed);
     s->result.rank = s->queue->comm->rank;

@@ -78,10 +78,10 @@ static int finish(struct gr_join *join, struct gr_join_agreement *a)
     return join->status;
 }
 
-/* The team takes over what was agreed on. */
+/* The team takes over what was agreed on. Only set-ups of links have tested `direct`. */
 static void apply_agreement(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
-    join->team->direct = a->host.direct;
+    join->team->direct = is_boards(join) ? join->team->direct : a->host.direct;
     gr_team_settle(join->team, join->way, join->root, join->nchannels, status);
 }
 

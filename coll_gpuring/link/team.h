@@ -18,6 +18,8 @@
 #include "sched/groups.h"
 #include "topo/order.h"
 
+#include <stdbool.h>
+
 /* A mailbox of some ranks of a team, with its boards. */
 struct gr_boards {
     struct gr_mailbox box; /* ranks in it are numbers in the group */
@@ -83,7 +85,8 @@ struct gr_team {
      * boards nor direct slots. The same on all ranks.
      */
     const unsigned char *remote;
-    int direct; /* direct slots are possible; agreed by all ranks in the last set-up */
+    int direct;  /* direct slots are possible; agreed by all ranks in the last set-up of links */
+    bool tested; /* that this rank can read the memory of all others, as `direct` says */
 };
 
 /* Whether a team has what a way needs (of a rooted algorithm: with that root). */
@@ -114,7 +117,7 @@ struct gr_team_params {
     const int *order;
     const int32_t *pids;         /* [rank]: process ids; must outlive the team */
     const unsigned char *remote; /* see struct gr_team; must outlive the team */
-    int direct;                  /* this rank can read the memory of all others */
+    int direct;                  /* this rank may read the memory of all others */
 };
 
 /* Create a team without links. *params is copied. NULL: no memory. */

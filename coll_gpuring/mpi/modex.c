@@ -464,9 +464,9 @@ static int gather_records(struct ompi_communicator_t *comm, struct modex_record 
     return OMPI_SUCCESS;
 }
 
-/* Processes of the ranks, and whether this one can read the memory of them all. OMPI error code. */
-static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                       struct modex_record *const *records)
+/* Processes of the ranks, and whether these may share memory by single copy. OMPI error code. */
+static int find_processes(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                          struct modex_record *const *records)
 {
     int p = ompi_comm_size(comm), r;
 
@@ -475,12 +475,11 @@ static int find_direct(mca_coll_gpuring_module_t *module, struct ompi_communicat
     if (NULL == module->comm.pids) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->comm.direct =
-        0 != module->comm.params.value[GR_PARAM_SINGLE_COPY] && NULL == module->comm.remote;
     for (r = 0; r < p; r++) {
         module->comm.pids[r] = records[r]->probe.pid;
-        module->comm.direct = module->comm.direct && gr_probe_test(&records[r]->probe);
     }
+    module->comm.direct =
+        0 != module->comm.params.value[GR_PARAM_SINGLE_COPY] && NULL == module->comm.remote;
     return OMPI_SUCCESS;
 }
 
@@ -559,7 +558,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
         warn_bad(comm, records);
         merge_params(comm, records, &module->comm.params);
         check_torus(comm, &module->comm.params);
-        rc = find_direct(module, comm, records);
+        rc = find_processes(module, comm, records);
         rc = OMPI_SUCCESS == rc ? find_constants(module, ompi_comm_size(comm), records) : rc;
         rc = OMPI_SUCCESS == rc && NULL != module->comm.remote
                  ? find_order(module, ompi_comm_size(comm), records)
@@ -572,6 +571,18 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
     }
     free(records);
     return rc;
+}
+
+bool gr_runtime_reads(const struct gr_comm *comm, int rank)
+{
+    int file = NOT_OPENED;
+    struct modex_record *record =
+        record_of(&file, &ompi_comm_peer_lookup(gr_ompi_comm(comm), rank)->super.proc_name);
+
+    if (file >= 0) {
+        close(file);
+    }
+    return NULL != record && gr_probe_test(&record->probe);
 }
 
 /* NOLINTEND(clang-analyzer-core.NullDereference) */

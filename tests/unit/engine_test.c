@@ -306,6 +306,28 @@ static void skip_without_reading(void)
     }
 }
 
+static void run_small(struct rr_rank *rank)
+{
+    struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_I32, .count = 1};
+    struct call *call = call_new(false);
+
+    call_do_right(rank, call, &what);
+    call_free(call);
+}
+
+/* Whether it is possible is tested by the first set-up of links, once, and not for mailboxes. */
+static void single_copy_is_tested_for_links(void **state)
+{
+    struct rr_world *world = fetching_world(3);
+
+    (void) state;
+    rr_run(world, run_small);
+    assert_int_equal(world->tests, 0);
+    rr_run(world, run_blocking);
+    assert_int_equal(world->tests, 3 * 3);
+    rr_world_free(world);
+}
+
 static void single_copy(void **state)
 {
     struct rr_world *world;
@@ -389,11 +411,11 @@ static void withdrawn_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocking_calls),     cmocka_unit_test(forced_algorithms),
-        cmocka_unit_test(all_roots),          cmocka_unit_test(nonblocking_calls),
-        cmocka_unit_test(refused_links),      cmocka_unit_test(broken_setup),
-        cmocka_unit_test(lost_in_setup),      cmocka_unit_test(single_copy),
-        cmocka_unit_test(withdrawn_messages),
+        cmocka_unit_test(blocking_calls), cmocka_unit_test(forced_algorithms),
+        cmocka_unit_test(all_roots),      cmocka_unit_test(nonblocking_calls),
+        cmocka_unit_test(refused_links),  cmocka_unit_test(broken_setup),
+        cmocka_unit_test(lost_in_setup),  cmocka_unit_test(single_copy_is_tested_for_links),
+        cmocka_unit_test(single_copy),    cmocka_unit_test(withdrawn_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

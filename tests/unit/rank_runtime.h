@@ -44,8 +44,8 @@ struct rr_world {
     int dead; /* 1 + the rank that has ended, as the runtime knows; 0: none */
     pthread_mutex_t lock;
     struct rr_rank ranks[RR_MOST_RANKS];
-    /* counters of the engine's messages and calls, of all ranks together */
-    atomic_int warnings, calls, fallbacks;
+    /* counters of the engine's messages, calls and tests of memory, of all ranks together */
+    atomic_int warnings, calls, fallbacks, tests;
 };
 
 /*
