@@ -112,25 +112,34 @@ static size_t same_pages(const struct gr_segment *s, size_t at, size_t end, enum
  * Free the pages that lie in a free range as a whole. The first page of a segment stays: its token
  * is there.
  */
-static void give_back_range(struct gr_pool *pool, const struct gr_slab *range)
+static void give_back_range(struct gr_pool *pool, struct gr_slab *range)
 {
     struct gr_segment *s = range->segment;
     size_t page = PAGE, at = round_up(range->offset, page) / page, n;
     size_t end = (range->offset + range->bytes) / page;
 
+    at = at < range->from_page ? range->from_page : at;
+    end = end > range->end_page ? range->end_page : end;
+    range->from_page = range->end_page = 0;
     for (; at < end; at += n) {
         n = same_pages(s, at, end, GR_PAGE_MAYBE);
-        if (GR_PAGE_NONE != s->pages[at] && 0 == gr_shm_give_back(s->base + at * page, n * page)) {
-            memset(s->pages + at, GR_PAGE_NONE, n);
-            pool->held -= n * page;
+        if (GR_PAGE_NONE == s->pages[at]) {
+            continue;
         }
+        if (0 != gr_shm_give_back(s->base + at * page, n * page)) {
+            range->from_page = (uint32_t) at; /* for another try */
+            range->end_page = (uint32_t) end;
+            return;
+        }
+        memset(s->pages + at, GR_PAGE_NONE, n);
+        pool->held -= n * page;
     }
 }
 
 /* Free pages of free ranges, large ones first, until at most `most` bytes are held. */
 static void give_back(struct gr_pool *pool, size_t most)
 {
-    const struct gr_slab *range;
+    struct gr_slab *range;
     int bin;
 
     for (bin = GR_BINS - 1; bin >= 0 && pool->held > most; bin--) {

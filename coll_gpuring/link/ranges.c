@@ -5,6 +5,7 @@
 #include "base/errors.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Ranges of a bin that are tried; those of higher bins fit at once, but for their alignment. */
 #define TRIES 16
@@ -46,6 +47,12 @@ static void join(struct gr_slab *range)
 {
     struct gr_slab *next = range->after;
 
+    if (range->from_page == range->end_page) {
+        range->from_page = next->from_page;
+        range->end_page = next->end_page;
+    } else if (next->from_page != next->end_page) {
+        range->end_page = next->end_page;
+    }
     range->bytes += next->bytes;
     range->after = next->after;
     if (NULL != range->after) {
@@ -56,6 +63,10 @@ static void join(struct gr_slab *range)
 
 void gr_ranges_free(struct gr_ranges *ranges, struct gr_slab *range)
 {
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+
+    range->from_page = (uint32_t) (range->offset / page);
+    range->end_page = (uint32_t) ((range->offset + range->bytes + page - 1) / page);
     if (NULL != range->after && GR_SLAB_FREE == range->after->state) {
         remove_free(ranges, range->after);
         join(range);
@@ -101,7 +112,9 @@ static void cut(struct gr_slab *range, size_t bytes, struct gr_slab *rest)
                               .after = range->after,
                               .segment = range->segment,
                               .offset = range->offset + bytes,
-                              .bytes = range->bytes - bytes};
+                              .bytes = range->bytes - bytes,
+                              .from_page = range->from_page,
+                              .end_page = range->end_page};
     if (NULL != rest->after) {
         rest->after->before = rest;
     }

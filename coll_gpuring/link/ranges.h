@@ -46,6 +46,8 @@ struct gr_slab {
     enum gr_slab_kind kind;
     size_t in_use;  /* bytes that are populated for sure */
     uint64_t lease; /* number of the present lease */
+    /* free: its pages outside of this part were given back; numbers in the segment */
+    uint32_t from_page, end_page;
 };
 TAILQ_HEAD(gr_slab_list, gr_slab);
 
@@ -61,7 +63,10 @@ int gr_ranges_bin(size_t bytes);
 
 void gr_ranges_init(struct gr_ranges *ranges);
 
-/* Make a range free, which is in no list; it may be joined with others, and freed itself. */
+/*
+ * Make a range free, which is in no list; it may be joined with others, and freed itself. All its
+ * pages may be there.
+ */
 void gr_ranges_free(struct gr_ranges *ranges, struct gr_slab *range);
 
 /*
