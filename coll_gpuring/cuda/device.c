@@ -2,6 +2,7 @@
 /* The driver and its devices (device.h). */
 #include "cuda/device.h"
 
+#include "base/memory.h"
 #include "cuda/context.h"
 #include "cuda/error.h"
 #include "cuda/image.h"
@@ -67,7 +68,7 @@ struct gr_gpus *gr_gpus_open(const char *library, int *error)
         *error = count;
         return NULL;
     }
-    gpus = calloc(1, sizeof(*gpus) + (size_t) count * sizeof(gpus->slots[0]));
+    gpus = gr_calloc(1, sizeof(*gpus) + (size_t) count * sizeof(gpus->slots[0]));
     if (NULL == gpus) {
         *error = GR_ERR_NOMEM;
         return NULL;
@@ -269,7 +270,7 @@ int gr_gpu_load_kernels(struct gr_gpu *gpu)
 
 static int gpu_create(struct gr_gpus *gpus, int ordinal, struct gr_gpu **out)
 {
-    struct gr_gpu *gpu = calloc(1, sizeof(*gpu));
+    struct gr_gpu *gpu = gr_calloc(1, sizeof(*gpu));
     int rc;
 
     if (NULL == gpu) {
@@ -277,7 +278,7 @@ static int gpu_create(struct gr_gpus *gpus, int ordinal, struct gr_gpu **out)
     }
     gpu->gpus = gpus;
     gpu->ordinal = ordinal;
-    gpu->peers = calloc((size_t) gpus->count, 1);
+    gpu->peers = gr_calloc((size_t) gpus->count, 1);
     rc = NULL == gpu->peers ? GR_ERR_NOMEM : initialize(gpu);
     if (rc < 0) {
         gpu_destroy(gpu);

@@ -2,6 +2,7 @@
 /* Allocations that SYNC_MEMOPS was set of (marks.h). */
 #include "cuda/marks.h"
 
+#include "base/memory.h"
 #include "cuda/context.h"
 #include "cuda/ipc.h"
 #include "cuda/state.h"
@@ -26,7 +27,7 @@ static int reserve_mark(struct gr_gpus *gpus)
     if (2 * n < gpus->marked_room) {
         return 1;
     }
-    marked = realloc(gpus->marked, room * sizeof(*marked));
+    marked = gr_realloc(gpus->marked, room * sizeof(*marked));
     if (NULL == marked) {
         return 0;
     }

@@ -2,6 +2,7 @@
 /* Streams, and kernel launches on them (stream.h). */
 #include "cuda/stream.h"
 
+#include "base/memory.h"
 #include "cuda/context.h"
 #include "cuda/copy.h"
 #include "cuda/default_stream.h"
@@ -32,7 +33,7 @@ static int create(struct gr_gpu_stream *s)
 
 int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
 {
-    struct gr_gpu_stream *s = calloc(1, sizeof(*s));
+    struct gr_gpu_stream *s = gr_calloc(1, sizeof(*s));
     int rc;
 
     if (NULL == s) {

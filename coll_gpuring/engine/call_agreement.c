@@ -23,6 +23,7 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "exec/gpu/op.h"
 #include "exec/mailbox.h"
@@ -83,7 +84,7 @@ static int reserve_records(struct gr_call_agreement *a, int p)
         return 0;
     }
     free(a->records);
-    a->records = calloc((size_t) p, each);
+    a->records = gr_calloc((size_t) p, each);
     if (NULL == a->records) {
         return GR_ERR_NOMEM;
     }
@@ -267,7 +268,7 @@ static unsigned char *get_scratch(struct gr_call_agreement *a, size_t bytes)
 {
     if (bytes > a->scratch_bytes) {
         free(a->scratch);
-        a->scratch = malloc(bytes);
+        a->scratch = gr_malloc(bytes);
         a->scratch_bytes = NULL == a->scratch ? 0 : bytes;
     }
     return a->scratch;
@@ -420,8 +421,8 @@ int mca_coll_gpuring_agreement_exchange(struct gr_op *op, struct gr_op_queue *qu
     struct exchange x = {.p = p, .rank = comm->rank};
     struct gr_waiting waiting = {comm, gr_calls[op->id].name, op->seq, exchange_explain, &x};
 
-    x.records = calloc((size_t) p, sizeof(*x.records));
-    x.messages = calloc(2 * (size_t) p, sizeof(struct gr_message *));
+    x.records = gr_calloc((size_t) p, sizeof(*x.records));
+    x.messages = gr_calloc(2 * (size_t) p, sizeof(struct gr_message *));
     if (NULL == x.records || NULL == x.messages) {
         free(x.records);
         free(x.messages);

@@ -11,6 +11,7 @@
 #include "engine/params.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "exec/mailbox.h"
 #include "link/fifo.h"
 #include "link/team.h"
@@ -94,7 +95,7 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t ns
         .order = comm->order,
         .direct = comm->direct,
     };
-    struct gr_op_queue *queue = calloc(1, sizeof(*queue));
+    struct gr_op_queue *queue = gr_calloc(1, sizeof(*queue));
 
     if (NULL == queue) {
         return NULL;

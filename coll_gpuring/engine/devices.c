@@ -18,6 +18,7 @@
 
 #include "base/errors.h"
 #include "base/find_library.h"
+#include "base/memory.h"
 #include "cuda/copy.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
@@ -166,7 +167,7 @@ static struct gr_gpus *find_gpus(int *error)
         gpus = gr_gpus_open(NULL, error);
         state.error = GR_ERR_NODRIVER == *error || GR_ERR_NODEVICE == *error ? *error : 0;
         if (NULL != gpus) {
-            state.kept = calloc((size_t) gr_gpus_count(gpus), sizeof(struct kept));
+            state.kept = gr_calloc((size_t) gr_gpus_count(gpus), sizeof(struct kept));
             atomic_store_explicit(&state.gpus, gpus, memory_order_release);
         }
     }

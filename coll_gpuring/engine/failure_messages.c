@@ -10,6 +10,7 @@
 #include "engine/params.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -138,7 +139,7 @@ static bool is_open(const struct gr_process *process)
 static struct gr_failure_message *message_new(const struct gr_comm *comm, enum message_kind kind)
 {
     struct gr_failures *f = &comm->process->failures;
-    struct gr_failure_message *message = malloc(sizeof(*message));
+    struct gr_failure_message *message = gr_malloc(sizeof(*message));
     int k;
 
     if (NULL == message && f->spared < GR_SPARE_MESSAGES) {
@@ -310,7 +311,7 @@ static bool hear_one(struct gr_process *process)
     if (!gr_runtime_job_probe(process, &from)) {
         return false;
     }
-    message = malloc(sizeof(*message));
+    message = gr_malloc(sizeof(*message));
     if (NULL == message) {
         return false; /* it stays where it is */
     }

@@ -19,6 +19,7 @@
 #include "engine/params.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "cuda/device.h"
 #include "cuda/error.h"
 #include "exec/gpu/team.h"
@@ -50,7 +51,7 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
     struct gr_setup_device *own;
 
     s->state = GR_SETUP_DEVICES;
-    s->devices = calloc((size_t) p + 1, sizeof(s->devices[0]));
+    s->devices = gr_calloc((size_t) p + 1, sizeof(s->devices[0]));
     if (NULL == s->devices || 0 != mca_coll_gpuring_setup_reserve(s, p)) {
         return GR_ERR_NOMEM;
     }
@@ -99,7 +100,7 @@ static void keep(const struct gr_pci_address *addresses, int p, const int *order
     size_t n = (size_t) p;
 
     mca_coll_gpuring_order_close();
-    known.addresses = malloc(n * (sizeof(*addresses) + sizeof(*order)));
+    known.addresses = gr_malloc(n * (sizeof(*addresses) + sizeof(*order)));
     if (NULL != known.addresses) {
         known.p = p;
         known.order = (int *) (known.addresses + n);
@@ -158,7 +159,7 @@ static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_pa
         *path = GR_PATH_SAME;
         return 0;
     }
-    addresses = calloc((size_t) p, sizeof(*addresses));
+    addresses = gr_calloc((size_t) p, sizeof(*addresses));
     if (NULL != addresses) {
         for (r = 0; r < p; r++) {
             const struct gr_gpu_id *id = &s->devices[r].id;
@@ -209,7 +210,7 @@ static int decide_order(struct gr_setup *s)
 {
     const struct gr_comm *comm = s->queue->comm;
     struct gr_torus torus = gr_param_torus(comm->params.value[GR_PARAM_TORUS]);
-    int p = size_of(s), r, rc = GR_ERR_NOMEM, *order = calloc((size_t) p, sizeof(*order));
+    int p = size_of(s), r, rc = GR_ERR_NOMEM, *order = gr_calloc((size_t) p, sizeof(*order));
     enum gr_path path = GR_PATH_NET;
 
     if (NULL != order) {
@@ -251,8 +252,8 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
     const struct gr_comm *comm = s->queue->comm;
     const int64_t *value = comm->params.value;
     size_t p = (size_t) size_of(s), r;
-    struct gr_gpu_id *ids = calloc(p, sizeof(*ids));
-    int *order = calloc(p, sizeof(*order));
+    struct gr_gpu_id *ids = gr_calloc(p, sizeof(*ids));
+    int *order = gr_calloc(p, sizeof(*order));
     struct gr_gpu_team_params params = {
         .p = (int) p,
         .rank = rank_of(s),

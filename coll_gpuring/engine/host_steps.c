@@ -17,6 +17,7 @@
 #include "engine/step_timing.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "exec/host.h"
 #include "exec/plan.h"
@@ -133,7 +134,7 @@ static int find_bounce(struct gr_op *op)
     size_t bytes;
 
     for (bytes = GR_BOUNCE_BYTES; NULL == op->kept.bounce && bytes >= GR_BOUNCE_LEAST; bytes /= 4) {
-        op->kept.bounce = malloc(bytes);
+        op->kept.bounce = gr_malloc(bytes);
         op->kept.bounce_bytes = bytes;
     }
     op->run.host.op.bounce = op->kept.bounce;

@@ -29,6 +29,7 @@
 #include "engine/runtime.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "net/link.h"
 #include "net/load.h"
 #include "net/net.h"
@@ -266,9 +267,9 @@ int mca_coll_gpuring_endpoints_reserve(struct gr_setup *s, int nin, int nout)
     if (0 == nin + nout) {
         return 0;
     }
-    s->held = calloc(1, sizeof(*s->held) + (size_t) (nin + nout) * sizeof(s->held->link[0]));
-    s->in = calloc((size_t) nin + 1, sizeof(*s->in));
-    s->out = calloc((size_t) nout + 1, sizeof(*s->out));
+    s->held = gr_calloc(1, sizeof(*s->held) + (size_t) (nin + nout) * sizeof(s->held->link[0]));
+    s->in = gr_calloc((size_t) nin + 1, sizeof(*s->in));
+    s->out = gr_calloc((size_t) nout + 1, sizeof(*s->out));
     if (NULL == s->held || NULL == s->in || NULL == s->out) {
         return GR_ERR_NOMEM;
     }

@@ -6,6 +6,7 @@
 #include "engine/runtime.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <stdlib.h>
@@ -168,7 +169,7 @@ int mca_coll_gpuring_network_exchange_begin(struct gr_network_exchange *x,
     x->comm = comm;
     x->peer = peer;
     x->tag = tag;
-    x->train.buffer = calloc(1, GR_NETWORK_IN_FLIGHT);
+    x->train.buffer = gr_calloc(1, GR_NETWORK_IN_FLIGHT);
     if (NULL == x->train.buffer) {
         return GR_ERR_NOMEM;
     }

@@ -21,6 +21,7 @@
 #include "engine/runtime.h"
 #include "engine/setup_messages.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -194,7 +195,7 @@ bool mca_coll_gpuring_network_wanted(const struct gr_op_queue *queue)
 
 struct gr_network_probe *mca_coll_gpuring_network_new(struct gr_op_queue *queue, uint32_t number)
 {
-    struct gr_network_probe *probe = calloc(1, sizeof(*probe));
+    struct gr_network_probe *probe = gr_calloc(1, sizeof(*probe));
 
     if (NULL != probe) {
         probe->queue = queue;

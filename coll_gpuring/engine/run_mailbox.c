@@ -8,6 +8,7 @@
  */
 #include "engine/run_mailbox.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "engine/failure.h"
 #include "engine/host_steps.h"
@@ -125,7 +126,7 @@ void mca_coll_gpuring_mailbox_explain(const struct gr_boards *boards,
 {
     const struct gr_mailbox *box = &boards->box;
     const struct gr_group *g = &boards->group;
-    int *ranks = calloc((size_t) box->p, sizeof(int)), n, k;
+    int *ranks = gr_calloc((size_t) box->p, sizeof(int)), n, k;
     size_t used = (size_t) snprintf(text, size, "%s, step %d (%s), waits for rank", what,
                                     call->next, box->posted == call->epoch - 1 ? "post" : "take");
 

@@ -19,6 +19,7 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
@@ -121,14 +122,14 @@ static int messages_prepare(struct gr_op *op)
 static int messages_start(struct gr_op *op)
 {
     size_t p = (size_t) op->comm->size, mine = contribution(op);
-    struct gr_messages *m = calloc(1, sizeof(*m) + p * sizeof(m->sends[0]));
+    struct gr_messages *m = gr_calloc(1, sizeof(*m) + p * sizeof(m->sends[0]));
 
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }
     m->receive = NULL;
-    m->mine = malloc(mine + 1);
-    m->theirs = malloc(op->data.bytes + 1);
+    m->mine = gr_malloc(mine + 1);
+    m->theirs = gr_malloc(op->data.bytes + 1);
     if (NULL == m->mine || NULL == m->theirs) {
         messages_free(m);
         return GR_ERR_NOMEM;

@@ -7,6 +7,7 @@
 #include "engine/setup.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 
@@ -42,6 +43,6 @@ int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t
 int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n)
 {
     free(s->messages);
-    s->messages = calloc((size_t) n + 1, sizeof(struct gr_message *)); /* + 1: n may be 0 */
+    s->messages = gr_calloc((size_t) n + 1, sizeof(struct gr_message *)); /* + 1: n may be 0 */
     return NULL == s->messages ? GR_ERR_NOMEM : 0;
 }

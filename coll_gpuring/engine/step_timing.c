@@ -15,6 +15,7 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "exec/gpu/args.h"
 #include "exec/plan.h"
 #include "exec/stepper.h"
@@ -58,7 +59,7 @@ static int make(struct gr_op_queue *queue)
 {
     const struct gr_team *team = queue->team;
     const int64_t *value = queue->comm->params.value;
-    struct gr_timing *t = calloc(1, sizeof(*t));
+    struct gr_timing *t = gr_calloc(1, sizeof(*t));
 
     if (NULL == t ||
         0 != gr_sync_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank,

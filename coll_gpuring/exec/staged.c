@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* staged.h */
 #include "exec/staged.h"
+#include "base/memory.h"
 #include "cuda/copy.h"
 #include "cuda/stream.h"
 
@@ -234,7 +235,7 @@ int gr_staged_begin(struct gr_staged *s, struct gr_host_op *host, const struct g
     s->nfull = 0;
     if (need > s->room) {
         free(s->orders);
-        s->orders = malloc(need * sizeof(s->orders[0]));
+        s->orders = gr_malloc(need * sizeof(s->orders[0]));
         s->room = NULL == s->orders ? 0 : need;
     }
     s->in = (struct gr_staged_direction) {.copy = *in, .space = GR_IN, .order = s->orders};

@@ -3,6 +3,7 @@
 #include "link/board.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, siz
     box->nsets = nsets;
     box->stride = stride;
     box->begun = box->posted = box->taken = box->freed = box->acked = first;
-    box->boards = calloc((size_t) p, sizeof(*box->boards));
+    box->boards = gr_calloc((size_t) p, sizeof(*box->boards));
     return NULL == box->boards ? GR_ERR_NOMEM : 0;
 }
 

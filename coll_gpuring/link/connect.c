@@ -2,6 +2,8 @@
 /* Connecting, the same for every kind of memory. */
 #include "link/connect.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +48,8 @@ int gr_join_begin(struct gr_join *join)
     int rc = GR_ERR_NOMEM;
 
     join->unmapped = -1;
-    join->in.base = calloc(most, size);
-    join->out.base = calloc(most, size);
+    join->in.base = gr_calloc(most, size);
+    join->out.base = gr_calloc(most, size);
     if (NULL != join->in.base && NULL != join->out.base) {
         rc = find_missing(join);
     }

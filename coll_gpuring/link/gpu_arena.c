@@ -3,6 +3,7 @@
 #include "link/gpu_arena.h"
 
 #include "base/list.h"
+#include "base/memory.h"
 #include "cuda/device.h"
 #include "cuda/ipc.h"
 #include "cuda/memory.h"
@@ -26,7 +27,7 @@ static struct pin *pins;
 int gr_arena_create(struct gr_gpu *gpu, size_t bytes, struct gr_arena **arena)
 {
     static uint64_t last;
-    struct gr_arena *a = calloc(1, sizeof(*a));
+    struct gr_arena *a = gr_calloc(1, sizeof(*a));
     int rc;
 
     if (NULL == a) {
@@ -96,7 +97,7 @@ static struct pin **find_pin(const void *base)
 /* Pin pages for the first user. The lock is held. */
 static int add_pin(struct gr_gpu *gpu, void *base, size_t bytes, struct pin **out)
 {
-    struct pin *p = calloc(1, sizeof(*p));
+    struct pin *p = gr_calloc(1, sizeof(*p));
     int rc;
 
     if (NULL == p) {

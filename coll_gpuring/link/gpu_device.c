@@ -9,6 +9,7 @@
 #include "link/gpu_device.h"
 
 #include "base/list.h"
+#include "base/memory.h"
 #include "cuda/device.h"
 #include "cuda/ipc.h"
 #include "cuda/peer.h"
@@ -58,7 +59,7 @@ static int cut(struct gr_gpu_pool *pool, size_t bytes, struct gr_gpu_slab **out)
     if (NULL == a) {
         return 0;
     }
-    slab = calloc(1, sizeof(*slab));
+    slab = gr_calloc(1, sizeof(*slab));
     if (NULL == slab) {
         return GR_ERR_NOMEM;
     }
@@ -199,7 +200,7 @@ static int map_arena(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *
     if (0 == memcmp(none, handle->ipc, sizeof(none))) {
         return GR_ERR_PEER; /* the owner's driver cannot export it */
     }
-    m = calloc(1, sizeof(*m));
+    m = gr_calloc(1, sizeof(*m));
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }

@@ -7,6 +7,7 @@
 #include "link/gpu_pinned.h"
 
 #include "base/list.h"
+#include "base/memory.h"
 #include "cuda/device.h"
 #include "topo/numa.h"
 
@@ -28,7 +29,7 @@ static int pin(struct gr_gpu_pool *pool, void *base, size_t bytes, gr_gpu_ptr *a
             return 0;
         }
     }
-    p = calloc(1, sizeof(*p));
+    p = gr_calloc(1, sizeof(*p));
     if (NULL == p) {
         return GR_ERR_NOMEM;
     }
@@ -47,7 +48,7 @@ static int pin(struct gr_gpu_pool *pool, void *base, size_t bytes, gr_gpu_ptr *a
 static int create(struct gr_gpu_pool *pool, struct gr_slab *host, size_t bytes, size_t clean,
                   struct gr_gpu_slab **out)
 {
-    struct gr_gpu_slab *slab = calloc(1, sizeof(*slab));
+    struct gr_gpu_slab *slab = gr_calloc(1, sizeof(*slab));
     unsigned char *data = (unsigned char *) gr_slab_base(host) + PAGE;
     int rc;
 

@@ -3,6 +3,7 @@
 #include "link/gpu_pool.h"
 
 #include "base/list.h"
+#include "base/memory.h"
 #include "cuda/device.h"
 #include "cuda/ipc.h"
 #include "cuda/stream.h"
@@ -21,7 +22,7 @@ static const struct gr_gpu_memory *memory_of(int32_t where)
 
 struct gr_gpu_pool *gr_gpu_pool_open(struct gr_gpu *gpu, struct gr_pool *host, size_t max_bytes)
 {
-    struct gr_gpu_pool *pool = calloc(1, sizeof(*pool));
+    struct gr_gpu_pool *pool = gr_calloc(1, sizeof(*pool));
 
     if (NULL != pool) {
         pthread_mutex_init(&pool->lock, NULL);
@@ -73,7 +74,7 @@ int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t 
     if (0 == n) {
         return 0;
     }
-    host = malloc((size_t) n * sizeof(*host));
+    host = gr_malloc((size_t) n * sizeof(*host));
     if (NULL == host) {
         return GR_ERR_NOMEM;
     }

@@ -17,6 +17,7 @@
 #include "link/ipc_cache.h"
 
 #include "base/list.h"
+#include "base/memory.h"
 #include "link/ipc_cache_state.h"
 #include "cuda/device.h"
 #include "cuda/ipc.h"
@@ -57,7 +58,7 @@ struct gr_ipc_cache *gr_ipc_cache_open(struct gr_gpu *gpu, struct gr_peer_id sel
                                        int max_mapped)
 {
     struct gr_ipc_cache *cache =
-        calloc(1, sizeof(*cache) + (size_t) max_exports * sizeof(cache->exports[0]));
+        gr_calloc(1, sizeof(*cache) + (size_t) max_exports * sizeof(cache->exports[0]));
 
     if (NULL != cache) {
         pthread_mutex_init(&cache->lock, NULL);

@@ -20,6 +20,7 @@
 #include "link/ipc_cache_map.h"
 
 #include "base/list.h"
+#include "base/memory.h"
 #include "link/ipc_cache_state.h"
 #include "cuda/device.h"
 #include "cuda/ipc.h"
@@ -182,7 +183,7 @@ static int open_mapping(struct gr_ipc_cache *cache, const struct gr_ipc_handle *
     if (!evict(cache)) {
         return GR_ERR_PEER;
     }
-    m = calloc(1, sizeof(*m));
+    m = gr_calloc(1, sizeof(*m));
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }

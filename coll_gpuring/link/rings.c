@@ -3,6 +3,7 @@
 #include "link/rings.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "topo/order.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 int gr_rings_init(struct gr_rings *rings, int p)
 {
     size_t n = (size_t) p;
-    int *all = calloc(4 * n, sizeof(*all)), k;
+    int *all = gr_calloc(4 * n, sizeof(*all)), k;
 
     for (k = 0; NULL != all && k < 2; k++) {
         rings->order[k] = all + (size_t) (2 * k) * n;
@@ -53,7 +54,8 @@ static int append(struct gr_neighbour *all, int n, uint32_t channel, const int *
 
 int gr_neighbours_alloc(struct gr_neighbours *n, size_t most)
 {
-    *n = (struct gr_neighbours) {calloc(most, sizeof(*n->in)), calloc(most, sizeof(*n->out)), 0, 0};
+    *n = (struct gr_neighbours) {gr_calloc(most, sizeof(*n->in)), gr_calloc(most, sizeof(*n->out)),
+                                 0, 0};
     if (NULL == n->in || NULL == n->out) {
         gr_neighbours_free(n);
         return GR_ERR_NOMEM;
@@ -91,7 +93,7 @@ static int append_again(struct gr_neighbour *all, int n, uint32_t from, uint32_t
 int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t nchannels,
                         enum gr_algo algo, int root, struct gr_neighbours *n)
 {
-    int *in = calloc(2 * (size_t) p, sizeof(int)), *out = NULL == in ? NULL : in + p;
+    int *in = gr_calloc(2 * (size_t) p, sizeof(int)), *out = NULL == in ? NULL : in + p;
     int nin, nout;
     uint32_t c, like;
 

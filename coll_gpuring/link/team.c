@@ -2,6 +2,8 @@
 /* Teams, without the making of their links (host_links.c). */
 #include "link/team.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +26,8 @@ int gr_team_reserve(struct gr_team *team, int way)
     if (NULL != b->in || gr_way_has_boards(way)) {
         return 0;
     }
-    b->in = calloc(n + 1, 2 * sizeof(*b->in) + 2 * sizeof(struct gr_slab *) + sizeof(*b->leases));
+    b->in =
+        gr_calloc(n + 1, 2 * sizeof(*b->in) + 2 * sizeof(struct gr_slab *) + sizeof(*b->leases));
     if (NULL == b->in) {
         return GR_ERR_NOMEM;
     }
@@ -42,7 +45,7 @@ static int boards_init(struct gr_boards *b, struct gr_group group, uint32_t nset
     if (0 == group.n) {
         return 0;
     }
-    b->leases = calloc((size_t) group.n, sizeof(*b->leases));
+    b->leases = gr_calloc((size_t) group.n, sizeof(*b->leases));
     if (NULL == b->leases) {
         return GR_ERR_NOMEM;
     }
@@ -108,7 +111,7 @@ static void refuse_boards(struct gr_team *team)
 
 struct gr_team *gr_team_create(const struct gr_team_params *params)
 {
-    struct gr_team *team = calloc(1, sizeof(*team));
+    struct gr_team *team = gr_calloc(1, sizeof(*team));
     int k, complete;
 
     if (NULL == team) {
@@ -120,7 +123,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->direct = params->direct && NULL == params->remote;
     team->remote = params->remote;
     complete = 0 == gr_rings_init(&team->rings, params->p);
-    team->links = calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
+    team->links = gr_calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
     complete = complete && 0 == all_boards_init(team, params);
     team->data = channel_set(params->nchannels, params->nslots, params->slot_bytes);
     team->small = channel_set(params->small_slots > 0 ? params->nchannels : 0, params->small_slots,

@@ -9,6 +9,8 @@
 #include "mpi/call.h"
 #include "mpi/buffer_desc.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +73,7 @@ void *mca_coll_gpuring_args_copy(struct gr_call *call)
     struct array_copier copier = {NULL, 0};
 
     copy_arrays(&as_it_was, &copier);
-    copier.at = malloc(0 == copier.used ? 1 : copier.used);
+    copier.at = gr_malloc(0 == copier.used ? 1 : copier.used);
     copier.used = 0;
     if (NULL != copier.at) {
         copy_arrays(call, &copier);

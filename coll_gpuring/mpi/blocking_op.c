@@ -9,6 +9,8 @@
 #include "mpi/op.h"
 #include "mpi/runtime.h"
 
+#include "base/memory.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -47,7 +49,7 @@ struct gr_mpi_op *mca_coll_gpuring_blocking_op_take(mca_coll_gpuring_module_t *m
         module->op = last->op;
         last->op = NULL;
     } else {
-        module->op = malloc(sizeof(*module->op));
+        module->op = gr_malloc(sizeof(*module->op));
         if (NULL != module->op) {
             mca_coll_gpuring_mpi_op_init(module->op);
         }

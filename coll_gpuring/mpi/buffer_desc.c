@@ -8,6 +8,8 @@
 #include "mpi/call.h"
 #include "mpi/comm_torus.h"
 
+#include "base/memory.h"
+
 #include "ompi/mca/topo/base/base.h"
 
 #include <stdlib.h>
@@ -208,7 +210,7 @@ static int find_neighbors(struct ompi_communicator_t *comm, bool receive, struct
     int in = 0, out = 0, k, rc = mca_topo_base_neighbor_count(comm, &in, &out);
 
     o->n = receive ? in : out;
-    o->ranks = OMPI_SUCCESS == rc ? calloc((size_t) o->n + 1, sizeof(int)) : NULL;
+    o->ranks = OMPI_SUCCESS == rc ? gr_calloc((size_t) o->n + 1, sizeof(int)) : NULL;
     if (NULL == o->ranks) {
         return OMPI_SUCCESS == rc ? OMPI_ERR_OUT_OF_RESOURCE : rc;
     }
@@ -237,7 +239,7 @@ int mca_coll_gpuring_peers(const struct gr_buffer_desc *s, struct gr_peers *o)
     /* one block: of the root, or for it */
     o->n = s->parts < GR_PARTS_EACH ? s->n : ompi_comm_size(comm);
     o->n = GR_PARTS_NONE == s->parts ? 0 : o->n;
-    o->ranks = calloc((size_t) o->n + 1, sizeof(int));
+    o->ranks = gr_calloc((size_t) o->n + 1, sizeof(int));
     if (NULL == o->ranks) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

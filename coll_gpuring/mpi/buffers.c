@@ -20,6 +20,7 @@
 #include "mpi/staging/stage.h"
 #include "mpi/type_codes.h"
 
+#include "base/memory.h"
 #include "exec/mailbox.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
@@ -42,7 +43,7 @@ static bool need_counts(struct gr_mpi_op *op, int p)
 {
     if (p > op->kept.ncounts) {
         free(op->kept.counts);
-        op->kept.counts = calloc(2 * (size_t) p, sizeof(size_t));
+        op->kept.counts = gr_calloc(2 * (size_t) p, sizeof(size_t));
         op->kept.ncounts = NULL == op->kept.counts ? 0 : p;
     }
     op->kept.displs = NULL == op->kept.counts ? NULL : op->kept.counts + p;

@@ -23,6 +23,7 @@
 #include "mpi/staging/copy_stream.h"
 #include "mpi/staging/pinned_pool.h"
 
+#include "base/memory.h"
 #include "link/pool.h"
 
 static int gpuring_register(void);
@@ -91,6 +92,7 @@ static int gpuring_open(void)
     }
     mca_coll_gpuring_params_check();
     mca_coll_gpuring_modules_open();
+    (void) gr_reserve_make();
     return mca_coll_gpuring_modex_publish();
 }
 
@@ -116,6 +118,7 @@ static int gpuring_close(void)
     mca_coll_gpuring_order_close();
     gr_pool_close(gr_process.pool);
     gr_process.pool = NULL;
+    (void) gr_reserve_release();
     mca_coll_gpuring_modex_close();
     return OMPI_SUCCESS;
 }

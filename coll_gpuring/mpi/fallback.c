@@ -8,6 +8,7 @@
  */
 #include "mpi/fallback.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "engine/lock.h"
 #include "mpi/call.h"
@@ -264,7 +265,7 @@ static int fall_back_blocking(mca_coll_gpuring_module_t *module, const struct gr
     struct gr_call staged = *call;
     int rc, out;
 
-    stage = NULL == stage ? calloc(1, sizeof(*stage)) : stage;
+    stage = NULL == stage ? gr_calloc(1, sizeof(*stage)) : stage;
     if (NULL == stage) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -316,7 +317,7 @@ static int retain_handles(gr_fallback_request_t *h, const struct gr_call *call)
                                       mca_coll_gpuring_buffer_desc(call, true)};
     int k, b;
 
-    h->retained = calloc((size_t) (descs[0].n + descs[1].n) + 1, sizeof(h->retained[0]));
+    h->retained = gr_calloc((size_t) (descs[0].n + descs[1].n) + 1, sizeof(h->retained[0]));
     if (NULL == h->retained) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

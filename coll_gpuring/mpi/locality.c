@@ -7,6 +7,7 @@
 
 #include "mpi/module.h"
 
+#include "base/memory.h"
 #include "topo/order.h"
 #include "topo/torus.h"
 
@@ -26,7 +27,7 @@ int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module,
 
     module->comm.cluster = (struct gr_torus) {.ndims = 0};
     free(module->comm.remote); /* of an attempt that failed */
-    module->comm.remote = calloc((size_t) p, sizeof(module->comm.remote[0]));
+    module->comm.remote = gr_calloc((size_t) p, sizeof(module->comm.remote[0]));
     if (NULL == module->comm.remote) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -64,7 +65,7 @@ int mca_coll_gpuring_locality_order(mca_coll_gpuring_module_t *module, int p, co
     int k, n = 0;
 
     free(module->comm.order); /* of an attempt that failed */
-    module->comm.order = calloc((size_t) p, sizeof(*module->comm.order));
+    module->comm.order = gr_calloc((size_t) p, sizeof(*module->comm.order));
     if (NULL == module->comm.order) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

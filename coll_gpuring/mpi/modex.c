@@ -22,6 +22,7 @@
 #include "mpi/runtime.h"
 
 #include "base/cma.h"
+#include "base/memory.h"
 #include "net/rails.h"
 #include "topo/cpus.h"
 #include "topo/torus.h"
@@ -170,7 +171,7 @@ static struct modex_record *fetch_here(int *file, const opal_process_name_t *nam
     struct modex_record *record;
 
     *file = NOT_OPENED == *file ? mca_coll_gpuring_node_records_open() : *file;
-    record = *file < 0 ? NULL : malloc(record_size(name->vpid));
+    record = *file < 0 ? NULL : gr_malloc(record_size(name->vpid));
     if (NULL != record &&
         mca_coll_gpuring_node_records_read(*file, name->vpid, record, record_size(name->vpid)) &&
         is_good(record, name->vpid) && 0 == kill((pid_t) record->probe.pid, 0)) {
@@ -208,7 +209,7 @@ static bool make_room(size_t wanted)
     if (wanted <= known.size) {
         return true;
     }
-    grown = realloc(known.records, size * sizeof(*grown));
+    grown = gr_realloc(known.records, size * sizeof(*grown));
     if (NULL == grown) {
         return false;
     }
@@ -384,7 +385,7 @@ static int count_rails(int p, struct modex_record *const *records, const gr_para
 /* Where ranks are on several nodes: their order. OMPI error code. */
 static int find_order(mca_coll_gpuring_module_t *module, int p, struct modex_record *const *records)
 {
-    uint64_t *nodes = calloc((size_t) p, sizeof(*nodes));
+    uint64_t *nodes = gr_calloc((size_t) p, sizeof(*nodes));
     int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
 
     for (r = 0; NULL != nodes && r < p; r++) {
@@ -471,7 +472,7 @@ static int find_processes(mca_coll_gpuring_module_t *module, struct ompi_communi
     int p = ompi_comm_size(comm), r;
 
     free(module->comm.pids); /* of an attempt that failed */
-    module->comm.pids = calloc((size_t) p, sizeof(module->comm.pids[0]));
+    module->comm.pids = gr_calloc((size_t) p, sizeof(module->comm.pids[0]));
     if (NULL == module->comm.pids) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -538,7 +539,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
                                   struct ompi_communicator_t *comm)
 {
     struct modex_record **records =
-        calloc((size_t) ompi_comm_size(comm), sizeof(struct modex_record *));
+        gr_calloc((size_t) ompi_comm_size(comm), sizeof(struct modex_record *));
     int rc;
 
     if (NULL == records) {

@@ -23,6 +23,7 @@
 #include "mpi/runtime.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "link/doorbell.h"
 #include "net/transport.h"
 
@@ -248,7 +249,7 @@ static struct sending *sending_get(struct pml *p)
     struct task *t = p->unused;
 
     if (NULL == t) {
-        return calloc(1, sizeof(struct sending));
+        return gr_calloc(1, sizeof(struct sending));
     }
     p->unused = t->next;
     return (struct sending *) t;
@@ -380,7 +381,7 @@ static int receive_pieces(struct receiving *r, char *to, size_t bytes, size_t pi
 static int fetch(struct connection *c, void *to)
 {
     struct pml *p = c->task.pml;
-    struct receiving *r = calloc(1, sizeof(*r));
+    struct receiving *r = gr_calloc(1, sizeof(*r));
     size_t bytes = c->came.bytes;
     int rc = OMPI_ERR_OUT_OF_RESOURCE;
 
@@ -393,7 +394,7 @@ static int fetch(struct connection *c, void *to)
     r->from = c;
     r->head = c->came.head;
     if (NULL == to) {
-        to = r->dropped = malloc(bytes);
+        to = r->dropped = gr_malloc(bytes);
         r->unwanted = true;
     }
     begin(&r->task, p, on_received);
@@ -490,8 +491,9 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
                        size_t size)
 {
     struct pml *p = end;
-    struct connection *c = calloc(1, sizeof(*c));
-    struct connection **grown = realloc(p->connections, (p->n + 1) * sizeof(struct connection *));
+    struct connection *c = gr_calloc(1, sizeof(*c));
+    struct connection **grown =
+        gr_realloc(p->connections, (p->n + 1) * sizeof(struct connection *));
     int rc = OMPI_ERR_BAD_PARAM;
 
     p->connections = NULL == grown ? p->connections : grown;
@@ -542,7 +544,7 @@ static int pml_open(void **end, const struct gr_transport_up *up, const char *de
         snprintf(why, size, "links over Open MPI's messages need gpuring on MPI_COMM_WORLD");
         return GR_ERR_NET;
     }
-    p = calloc(1, sizeof(*p));
+    p = gr_calloc(1, sizeof(*p));
     if (NULL == p) {
         return GR_ERR_NOMEM;
     }

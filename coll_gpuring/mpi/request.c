@@ -19,6 +19,8 @@
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
 static void request_construct(mca_coll_gpuring_request_t *request);
@@ -138,6 +140,9 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
     ompi_request_t *r;
 
     if (NULL == request) {
+        request = OBJ_NEW(mca_coll_gpuring_request_t);
+    }
+    if (NULL == request && gr_reserve_release()) {
         request = OBJ_NEW(mca_coll_gpuring_request_t);
     }
     if (NULL == request) {

@@ -2,6 +2,7 @@
 /* Opening, joining and closing the ends of links. */
 #include "net/link.h"
 
+#include "base/memory.h"
 #include "net/link_progress.h"
 #include "net/net.h"
 #include "net/net_state.h"
@@ -21,7 +22,7 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     assert(!fifo->gpu.on || gr_net_reaches_gpus(net));
     assert(fifo->nslots >= GR_MIN_SLOTS && fifo->nslots <= GR_MAX_SLOTS &&
            fifo->slot_bytes <= UINT32_MAX);
-    l = calloc(1, sizeof(*l) + nmessages * sizeof(l->message[0]));
+    l = gr_calloc(1, sizeof(*l) + nmessages * sizeof(l->message[0]));
     if (NULL == l) {
         return GR_ERR_NOMEM;
     }

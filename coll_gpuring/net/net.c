@@ -5,6 +5,7 @@
 #include "net/link_progress.h"
 #include "net/net_state.h"
 
+#include "base/memory.h"
 #include "base/now.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void ready(void *ctx)
 int gr_net_open(struct gr_net **out, const struct gr_transport *transport, const char *device,
                 char *why, size_t size)
 {
-    struct gr_net *net = calloc(1, sizeof(*net));
+    struct gr_net *net = gr_calloc(1, sizeof(*net));
     int rc;
 
     if (NULL == net) {

@@ -5,6 +5,8 @@
  */
 #include "net/net_state.h"
 
+#include "base/memory.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,7 @@ struct gr_net_link *gr_net_find(const struct gr_net *net, uint64_t number)
 static int grow_table(struct gr_net *net)
 {
     uint32_t n = 0 == net->nlinks ? 16 : 2 * net->nlinks;
-    struct gr_net_link **grown = realloc(net->links, n * sizeof(*grown));
+    struct gr_net_link **grown = gr_realloc(net->links, n * sizeof(*grown));
 
     if (NULL == grown) {
         return GR_ERR_NOMEM;
@@ -71,7 +73,7 @@ static struct gr_net_peer *peer_at(struct gr_net *net, const struct gr_net_handl
         }
     }
     /* a transport may read more than handle->bytes of an address */
-    p = calloc(1, sizeof(*p) + sizeof(handle->address));
+    p = gr_calloc(1, sizeof(*p) + sizeof(handle->address));
     if (NULL != p) {
         memcpy(p->address, handle->address, handle->bytes);
         p->bytes = handle->bytes;

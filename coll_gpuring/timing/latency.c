@@ -3,6 +3,7 @@
 #include "timing/latency.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@ int gr_latency_init(struct gr_latency *l, const struct gr_torus *torus, int p, i
     for (d = 0; d < l->torus.ndims; d++) {
         size_t n = (size_t) l->torus.dims[d];
 
-        l->ring[d] = calloc(n * n, sizeof(int64_t));
-        l->all[d] = calloc(n * n, sizeof(int64_t));
+        l->ring[d] = gr_calloc(n * n, sizeof(int64_t));
+        l->all[d] = gr_calloc(n * n, sizeof(int64_t));
         if (NULL == l->ring[d] || NULL == l->all[d]) {
             gr_latency_free(l);
             return GR_ERR_NOMEM;

@@ -3,6 +3,7 @@
 #include "timing/measure.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +44,11 @@ int gr_measure_init(struct gr_measure *m, const struct gr_port *port, struct gr_
     for (d = 0; d < latency->torus.ndims; d++) {
         m->model_len += table_len(m, d);
     }
-    m->model = calloc(m->model_len, sizeof(int64_t));
-    m->model_sent = calloc(m->model_len, sizeof(int64_t));
+    m->model = gr_calloc(m->model_len, sizeof(int64_t));
+    m->model_sent = gr_calloc(m->model_len, sizeof(int64_t));
     complete = NULL != m->model && NULL != m->model_sent;
     for (d = 0; d < latency->torus.ndims; d++) {
-        m->owed[d] = calloc((size_t) extent(m, d), sizeof(int));
+        m->owed[d] = gr_calloc((size_t) extent(m, d), sizeof(int));
         complete = complete && NULL != m->owed[d];
     }
     if (!complete) {

@@ -5,6 +5,7 @@
 #include "sched/walk.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static int add_end(struct ends *e, uint64_t link, uint32_t tick, size_t slots)
 
     if (e->n == e->room) {
         e->room = 2 * e->room + 256;
-        more = realloc(e->all, e->room * sizeof(*more));
+        more = gr_realloc(e->all, e->room * sizeof(*more));
         if (NULL == more) {
             return GR_ERR_NOMEM;
         }
@@ -81,7 +82,7 @@ static int see_tick(struct work *w, uint32_t tick, int64_t ns)
     if (tick >= w->room) {
         uint32_t room = 2 * tick + 64;
 
-        more = realloc(w->ticks, room * sizeof(*more));
+        more = gr_realloc(w->ticks, room * sizeof(*more));
         if (NULL == more) {
             return GR_ERR_NOMEM;
         }
@@ -219,7 +220,7 @@ static void join_all(unsigned char *joined, struct work *w, uint32_t nslots)
 
 static int fill(struct gr_timeline *t, struct work *w, const struct gr_timing_job *job)
 {
-    unsigned char *joined = calloc((size_t) w->nticks + 1, 1);
+    unsigned char *joined = gr_calloc((size_t) w->nticks + 1, 1);
     uint32_t k;
 
     t->nticks = w->nticks;
@@ -227,8 +228,8 @@ static int fill(struct gr_timeline *t, struct work *w, const struct gr_timing_jo
     while (t->full < t->nslices && gr_split_at(job->split, GR_OUT, 0, t->full, 0).count > 0) {
         t->full++;
     }
-    t->at = calloc((size_t) w->nticks + 1, sizeof(*t->at));
-    t->group = calloc((size_t) w->nticks + 1, sizeof(*t->group));
+    t->at = gr_calloc((size_t) w->nticks + 1, sizeof(*t->at));
+    t->group = gr_calloc((size_t) w->nticks + 1, sizeof(*t->group));
     if (NULL == joined || NULL == t->at || NULL == t->group) {
         free(joined);
         gr_timeline_free(t);

@@ -6,6 +6,7 @@
  */
 #include "topo/gpus.h"
 
+#include "base/memory.h"
 #include "topo/distance.h"
 #include "topo/nvlink.h"
 #include "topo/pci_bus.h"
@@ -38,7 +39,7 @@ static int find_trip(const char *library, const struct gr_pci_address *gpus, int
     int rc = 0;
 
     if (n > 3) {
-        d.between = calloc((size_t) n, (size_t) n);
+        d.between = gr_calloc((size_t) n, (size_t) n);
         rc = NULL == d.between ? -1 : gr_distances_from_nvml(&d, library);
         if (0 == rc && !all_known(&d)) {
             gr_distances_from_tree(&d);
@@ -74,8 +75,8 @@ static int find_devices(const struct gr_pci_address *gpus, int p, struct gr_pci_
 
 int gr_order_gpus(const char *library, const struct gr_pci_address *gpus, int p, int *order)
 {
-    struct gr_pci_address *different = malloc((size_t) p * sizeof(*different));
-    int *which = malloc((size_t) p * 2 * sizeof(*which)), *trip;
+    struct gr_pci_address *different = gr_malloc((size_t) p * sizeof(*different));
+    int *which = gr_malloc((size_t) p * 2 * sizeof(*which)), *trip;
     int rc = -1, n, k, r, position = 0;
 
     if (NULL != different && NULL != which) {
@@ -97,7 +98,7 @@ int gr_order_gpus(const char *library, const struct gr_pci_address *gpus, int p,
 
 int gr_gpus_linked(const char *library, const struct gr_pci_address *gpus, int p)
 {
-    struct gr_distances d = {.n = p, .gpus = gpus, .between = calloc((size_t) p, (size_t) p)};
+    struct gr_distances d = {.n = p, .gpus = gpus, .between = gr_calloc((size_t) p, (size_t) p)};
     int linked = p > 1 && NULL != d.between, k, m;
 
     for (k = 0; k < p; k++) {

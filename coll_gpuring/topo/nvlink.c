@@ -9,6 +9,7 @@
  */
 #include "topo/nvlink.h"
 
+#include "base/memory.h"
 #include "topo/nvml.h"
 
 #include <dlfcn.h>
@@ -205,8 +206,8 @@ int gr_distances_from_nvml(struct gr_distances *d, const char *library)
     if (0 != start(&nvml, library)) {
         return 0;
     }
-    info = calloc((size_t) d->n, sizeof(*info));
-    to_peer = calloc((size_t) d->n, (size_t) d->n);
+    info = gr_calloc((size_t) d->n, sizeof(*info));
+    to_peer = gr_calloc((size_t) d->n, (size_t) d->n);
     if (NULL != info && NULL != to_peer) {
         for (k = 0; k < d->n; k++) {
             info[k].handle = find_device(&nvml, &d->gpus[k]);

@@ -15,6 +15,8 @@
  */
 #include "topo/ring_order.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,7 +197,7 @@ static void normalize(const int *trip, int n, int *normal)
 /* The best trip of several starts. Returns 0 or -1. */
 static int good_trip(const unsigned char *between, int n, int *trip)
 {
-    int *trial = malloc((size_t) n * sizeof(*trial));
+    int *trial = gr_malloc((size_t) n * sizeof(*trial));
     struct hops hops, fewest;
     int start, pass, k;
 

@@ -10,6 +10,7 @@
  */
 #include "exec/gpu/connect.h"
 
+#include "base/memory.h"
 #include "exec/gpu/connection.h"
 #include "exec/gpu/remote.h"
 #include "exec/gpu/team.h"
@@ -168,7 +169,7 @@ static int map(struct gr_join *join, struct gr_connection *c)
 static int upload_ends(struct gr_gpu_team *team, const struct gr_gpu_connection *connections, int n,
                        enum gr_gpu_region region)
 {
-    struct gr_gpu_run *runs = calloc((size_t) n * GR_NPROTOCOLS + 1, sizeof(*runs));
+    struct gr_gpu_run *runs = gr_calloc((size_t) n * GR_NPROTOCOLS + 1, sizeof(*runs));
     size_t nruns = 0;
     int k, protocol, rc;
 

@@ -2,6 +2,7 @@
 /* Slabs of connections (connection.h). */
 #include "exec/gpu/connection.h"
 
+#include "base/memory.h"
 #include "exec/gpu/team.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where w
     if (0 == n) {
         return 0;
     }
-    slabs = calloc((size_t) n, sizeof(struct gr_gpu_slab *));
+    slabs = gr_calloc((size_t) n, sizeof(struct gr_gpu_slab *));
     if (NULL == slabs) {
         return GR_ERR_NOMEM;
     }

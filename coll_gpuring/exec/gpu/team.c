@@ -2,6 +2,7 @@
 /* The device part of a team (team.h). */
 #include "exec/gpu/team.h"
 
+#include "base/memory.h"
 #include "cuda/copy.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
@@ -129,7 +130,7 @@ static size_t layout_steps(const struct gr_gpu_team *team, enum gr_algo algo, in
 static int upload_steps(struct gr_gpu_team *team, enum gr_algo algo, int root,
                         struct gr_gpu_steps *steps, size_t n)
 {
-    struct gr_gpu_step *image = calloc(n, sizeof(*image));
+    struct gr_gpu_step *image = gr_calloc(n, sizeof(*image));
     uint32_t k;
     int coll, rc;
 
@@ -172,7 +173,7 @@ int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int roo
     if (!gr_algo_is_precomputed(algo) || NULL != *at) {
         return 0;
     }
-    *at = calloc(1, sizeof(**at));
+    *at = gr_calloc(1, sizeof(**at));
     if (NULL == *at) {
         return GR_ERR_NOMEM;
     }
@@ -196,7 +197,7 @@ struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_co
 static int upload_tables(struct gr_gpu_team *team)
 {
     size_t bytes = region_at(team, GR_REGIONS);
-    unsigned char *image = calloc(1, bytes);
+    unsigned char *image = gr_calloc(1, bytes);
     int rc, k;
 
     if (NULL == image) {
@@ -287,7 +288,7 @@ static uint32_t channels_for(const struct gr_gpu_team *team, int ranks)
 
 struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
 {
-    struct gr_gpu_team *team = calloc(1, sizeof(*team));
+    struct gr_gpu_team *team = gr_calloc(1, sizeof(*team));
     size_t p = (size_t) params->p;
     int complete, ranks = ranks_on_device(params);
 
@@ -307,11 +308,11 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->pool = params->pool;
     team->ipc_cache = params->ipc_cache;
     complete = 0 == gr_rings_init(&team->rings, params->p);
-    team->in = calloc(nlinks(team), sizeof(*team->in));
-    team->out = calloc(nlinks(team), sizeof(*team->out));
-    team->links = calloc(GR_NALGOS * p, sizeof(*team->links));
-    team->steps = calloc(GR_NALGOS * p, sizeof(*team->steps));
-    team->mappings = calloc(p, sizeof(*team->mappings));
+    team->in = gr_calloc(nlinks(team), sizeof(*team->in));
+    team->out = gr_calloc(nlinks(team), sizeof(*team->out));
+    team->links = gr_calloc(GR_NALGOS * p, sizeof(*team->links));
+    team->steps = gr_calloc(GR_NALGOS * p, sizeof(*team->steps));
+    team->mappings = gr_calloc(p, sizeof(*team->mappings));
     if (!complete || NULL == team->in || NULL == team->out || NULL == team->links ||
         NULL == team->steps || NULL == team->mappings) {
         team_free(team);

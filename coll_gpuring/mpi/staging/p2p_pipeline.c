@@ -17,6 +17,7 @@
  */
 #include "mpi/staging/p2p_pipeline.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "engine/devices.h"
 #include "mpi/buffer_desc.h"
@@ -85,7 +86,7 @@ static int pack(struct gr_p2p_message *p)
     int rc = OMPI_SUCCESS;
 
     if (p->device) {
-        twin = malloc(p->span);
+        twin = gr_malloc(p->span);
         rc = NULL == twin ? OMPI_ERR_OUT_OF_RESOURCE
                           : mca_coll_gpuring_copy(NULL, twin, p->first, p->span);
         at = twin - (p->first - p->block.at);
@@ -106,7 +107,7 @@ static int unpack(struct gr_p2p_message *p)
     if (!p->device) {
         return mca_coll_gpuring_convert(p->block.at, p->block.type, p->block.count, p->data, false);
     }
-    twin = malloc(p->span);
+    twin = gr_malloc(p->span);
     if (NULL == twin) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -136,7 +137,7 @@ int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
         memcpy(out.first, in.first, in.bytes); /* NOLINT(clang-analyzer-core.NonNullParamChecker) */
         return OMPI_SUCCESS;
     }
-    in.data = out.data = malloc(in.bytes);
+    in.data = out.data = gr_malloc(in.bytes);
     rc = NULL == in.data ? OMPI_ERR_OUT_OF_RESOURCE : pack(&in);
     rc = OMPI_SUCCESS == rc ? unpack(&out) : rc;
     free(in.data);
@@ -200,7 +201,7 @@ int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *c, const struct gr_
         p->data = p->first;
         return OMPI_SUCCESS;
     }
-    p->data = malloc(p->bytes);
+    p->data = gr_malloc(p->bytes);
     return NULL == p->data ? OMPI_ERR_OUT_OF_RESOURCE : p->receive ? OMPI_SUCCESS : pack(p);
 }
 

@@ -12,6 +12,7 @@
  */
 #include "mpi/staging/p2p_split.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "engine/params.h"
 #include "mpi/call.h"
@@ -123,7 +124,7 @@ static enum fate fate_of(const struct gr_call *call, const struct gr_block_desc 
 /* [rank]: how often it is among the others. To be freed; NULL: no memory. */
 static int *count_others(const struct gr_peers *o, int size)
 {
-    int *times = calloc((size_t) size, sizeof(*times)), k;
+    int *times = gr_calloc((size_t) size, sizeof(*times)), k;
 
     for (k = 0; NULL != times && k < o->n; k++) {
         if (o->ranks[k] >= 0) {
@@ -157,7 +158,7 @@ static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s,
 {
     size_t n = (size_t) o->n;
     MPI_Aint *offsets =
-        calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(gr_count_t));
+        gr_calloc(n + 1, sizeof(MPI_Aint) + sizeof(ompi_datatype_t *) + sizeof(gr_count_t));
     ompi_datatype_t **types = (ompi_datatype_t **) (offsets + n);
     gr_count_t *counts = (gr_count_t *) (types + n);
     int k;
@@ -237,8 +238,8 @@ static int make_side(struct gr_p2p_split *p, const struct gr_call *call, bool re
         rc = name_all(p, &s, &o);
         named.parts = GR_PARTS_W;
     }
-    p->directions[receive].messages = calloc((size_t) o.n + 1, sizeof(struct gr_p2p_message));
-    p->to = receive ? calloc((size_t) o.n + 1, sizeof(struct gr_block_desc)) : NULL;
+    p->directions[receive].messages = gr_calloc((size_t) o.n + 1, sizeof(struct gr_p2p_message));
+    p->to = receive ? gr_calloc((size_t) o.n + 1, sizeof(struct gr_block_desc)) : NULL;
     if (OMPI_SUCCESS == rc &&
         (NULL == times || NULL == p->directions[receive].messages || (receive && NULL == p->to))) {
         rc = OMPI_ERR_OUT_OF_RESOURCE;
@@ -288,7 +289,7 @@ int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_ca
     if (!has_large(call, fragment)) {
         return OMPI_SUCCESS;
     }
-    p = calloc(1, sizeof(*p));
+    p = gr_calloc(1, sizeof(*p));
     if (NULL == p) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

@@ -9,6 +9,7 @@
 #include "engine/devices.h"
 #include "engine/lock.h"
 
+#include "base/memory.h"
 #include "cuda/memory.h"
 
 #include <stdlib.h>
@@ -104,7 +105,7 @@ unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, si
     size = size < bytes ? (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES : size;
     room->pinned = pinned;
     room->gpu = pinned ? mca_coll_gpuring_gpu_any() : NULL;
-    room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, size) : malloc(size);
+    room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, size) : gr_malloc(size);
     room->bytes = NULL == room->base ? 0 : size;
     return room->base;
 }

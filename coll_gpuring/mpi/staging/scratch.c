@@ -4,6 +4,8 @@
 
 #include "mpi/staging/pinned_pool.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
 /*
@@ -20,7 +22,7 @@ unsigned char *mca_coll_gpuring_scratch_get(struct gr_scratch *s, size_t bytes, 
     }
     if (bytes > s->bytes) {
         free(s->base);
-        s->base = malloc(bytes);
+        s->base = gr_malloc(bytes);
         s->bytes = NULL == s->base ? 0 : bytes;
     }
     return s->base;

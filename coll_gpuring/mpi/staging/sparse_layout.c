@@ -14,6 +14,7 @@
 #include "mpi/call.h"
 #include "mpi/buffer_desc.h"
 
+#include "base/memory.h"
 #include "link/lease.h"
 
 #include <stdlib.h>
@@ -38,10 +39,10 @@ static int make_type(const struct gr_block_desc *b, ptrdiff_t low, ptrdiff_t fir
 static bool allocate(struct gr_sparse_layout *a, int n)
 {
     a->n = n;
-    a->types = calloc((size_t) n, sizeof(a->types[0]));
-    a->counts = calloc((size_t) n, sizeof(a->counts[0]));
-    a->zeros = calloc((size_t) n, sizeof(a->zeros[0]));
-    a->offsets = calloc((size_t) n, sizeof(a->offsets[0]));
+    a->types = gr_calloc((size_t) n, sizeof(a->types[0]));
+    a->counts = gr_calloc((size_t) n, sizeof(a->counts[0]));
+    a->zeros = gr_calloc((size_t) n, sizeof(a->zeros[0]));
+    a->offsets = gr_calloc((size_t) n, sizeof(a->offsets[0]));
     return NULL != a->types && NULL != a->counts && NULL != a->zeros && NULL != a->offsets;
 }
 

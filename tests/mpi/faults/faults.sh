@@ -20,7 +20,7 @@
 # aborted (the job ended early), exit (a bad exit status), left (a process, a segment, or something in /dev/shm), split (life: an error on
 # some ranks only of a call).
 #
-# Environment: builddir, srcdir as for the tests; FAULT_RANKS="1 all", or turns (1 for odd k, all for
+# Environment: builddir, srcdir as for the tests; GPURING_FAULT_RESERVE=1: what base/memory.h does then; FAULT_RANKS="1 all", or turns (1 for odd k, all for
 # even ones); FAULT_LIMIT=300 seconds for a run.
 here=$(cd "$(dirname "$0")" && pwd)
 self=$here/faults.sh
@@ -50,12 +50,15 @@ inside() { # LIMIT COMMAND...
     return $rc
 }
 
+allocators='gr_[mcre]*alloc' # inline functions of base/memory.h: their callers are meant
+
 # FILE:LINE (FUNCTION) of "called before MODULE+0xOFFSET"
 place_of() {
     local module offset
     read -r module offset < <(sed -n 's/^fault: .* called before \(.*\)+\(0x[0-9a-f]*\)$/\1 \2/p' "$out" | head -n 1)
     [ -n "${module:-}" ] || { echo -; return; }
-    addr2line -s -f -e "$module" "$(printf '0x%x' $((offset - 1)))" | sed 's/ (disc.*//' | paste -sd' ' | tr ' ' '@'
+    addr2line -s -f -i -e "$module" "$(printf '0x%x' $((offset - 1)))" | sed 's/ (disc.*//' | paste -d' ' - - | grep -v "^$allocators " |
+        head -n 1 | tr ' ' '@'
 }
 
 # The ranks that got an error and printed no line of the component's that says why.
@@ -166,7 +169,7 @@ run() {
     judge "$np"
     place=$(place_of)
 }
-exported=(-x GPURING_MEMORY -x GPURING_ENTERED ${GPURING_FAULT_CLOCK:+-x GPURING_FAULT_CLOCK})
+exported=(-x GPURING_MEMORY -x GPURING_ENTERED ${GPURING_FAULT_RESERVE:+-x GPURING_FAULT_RESERVE} ${GPURING_FAULT_CLOCK:+-x GPURING_FAULT_CLOCK})
 
 # A run without a fault, with a file per rank that VARIABLE names: $work/VARIABLE.RANK
 observe() { # VARIABLE
@@ -189,7 +192,9 @@ numbered() {
     [[ $at = *:* ]] || at=$at:1
     observe GPURING_FAULT_TRACE || return 1
     grep "^${1%@*} " "$work/GPURING_FAULT_TRACE.1" >"$made"
-    cut -d' ' -f3 "$made" | addr2line -f -e "$GR_DIR/mca_coll_gpuring.so" | awk 'NR % 2' | paste -d' ' "$made" - |
+    cut -d' ' -f3 "$made" | addr2line -a -f -i -e "$GR_DIR/mca_coll_gpuring.so" |
+        awk -v inner="^$allocators\$" '/^0x/ { named = 0; next } !named && /^[_a-z]/ && !/[:?]/ && $0 !~ inner { print; named = 1 }' |
+        paste -d' ' "$made" - |
         awk -v at="$at" '{ k[$4]++ } $4 ":" k[$4] == at { print $1 ":" $2; found = 1; exit } END { exit !found }'
 }
 

@@ -52,6 +52,16 @@ char *__wrap_strdup(const char *text)
     return FAULT_DUE("strdup") ? no_memory() : __real_strdup(text);
 }
 
+/* ---- the reserve (base/memory.h): without it an allocation that fails is not made again ---- */
+
+bool __real_gr_reserve_release(void);
+bool __wrap_gr_reserve_release(void);
+
+bool __wrap_gr_reserve_release(void)
+{
+    return NULL != getenv("GPURING_FAULT_RESERVE") && __real_gr_reserve_release();
+}
+
 /* ---- files and mappings ---- */
 
 int __real_open(const char *path, int flags, ...);

@@ -63,6 +63,7 @@ no_message='set-up: no memory, or Open MPI could not send a message'
 no_link='on h1, has lost a link to another node: rank 0 on h0'
 
 # boards for Barrier, and for Ibarrier; links; boards in groups
+GPURING_FAULT_RESERVE=1 must_end right barriers 1 malloc@mca_coll_gpuring_args_copy # made once more
 must_end error barriers 1 isend:1 "has failed: barrier, sequence 1: $no_message"
 must_end error barriers 1 isend:6 "has failed: barrier, sequence 1: $no_message"
 must_end error dissemination 1 irecv:1 "has failed: barrier, sequence 1: $no_message"
