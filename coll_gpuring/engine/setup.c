@@ -28,6 +28,7 @@
 #include "engine/comm.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "cuda/error.h"
 #include "exec/gpu/connect.h"
@@ -197,6 +198,7 @@ static int begin_agreement(struct gr_setup *s)
     }
     mca_coll_gpuring_endpoints_map(s, &s->join.status);
     s->result.status = gr_join_map(&s->join, &s->result.agreed);
+    s->result.status = 0 == s->result.status ? gr_pool_check(s->pool) : s->result.status;
     s->result.rank = s->queue->comm->rank;
     s->result.nonce = nonce_new();
     if (0 != s->result.status && s->device && '\0' == s->why[0]) {
@@ -274,7 +276,7 @@ int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
 static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int way, int root,
                                   uint32_t number)
 {
-    struct gr_setup *s = calloc(1, sizeof(*s));
+    struct gr_setup *s = gr_calloc(1, sizeof(*s));
 
     if (NULL != s) {
         s->device = device;
@@ -320,6 +322,9 @@ void mca_coll_gpuring_setup_end(struct gr_setup *s)
     mca_coll_gpuring_setup_log(s);
     mca_coll_gpuring_endpoints_end(s);
     gr_join_end(&s->join, s->result.status, &s->result.agreed);
+    if (GR_ERR_SPACE == s->result.status || GR_ERR_NOMEM == s->result.status) {
+        gr_pool_trim(s->pool);
+    }
     free(s->messages);
     free(s->devices);
     free(s);

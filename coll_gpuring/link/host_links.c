@@ -2,6 +2,8 @@
 /* Kinds of links in shared host memory: FIFOs and boards. */
 #include "link/host_links.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,7 +116,7 @@ static int lease_slabs(struct gr_pool *pool, size_t bytes, struct gr_host_connec
     if (0 == n) {
         return 0;
     }
-    slabs = calloc((size_t) n, sizeof(struct gr_slab *));
+    slabs = gr_calloc((size_t) n, sizeof(struct gr_slab *));
     if (NULL == slabs) {
         return GR_ERR_NOMEM;
     }
@@ -203,6 +205,9 @@ static void release(struct gr_join *join, struct gr_connection *c)
     if (NULL != host(c)->slab) {
         gr_pool_release(join->pool, host(c)->slab, NULL != c->bell);
     }
+    if (NULL != host(c)->base) {
+        gr_pool_unmap(join->pool, &host(c)->handle);
+    }
 }
 
 const struct gr_link_memory gr_host_links = {
@@ -278,7 +283,7 @@ static int reserve_scratch(struct gr_join *join)
     if (!gr_is_grouped(team->p) || GR_WAY_AGREEMENT == join->way || NULL != team->scratch) {
         return 0;
     }
-    team->scratch = malloc(boards_at(join, 0)->box.stride);
+    team->scratch = gr_malloc(boards_at(join, 0)->box.stride);
     return NULL == team->scratch ? GR_ERR_NOMEM : 0;
 }
 

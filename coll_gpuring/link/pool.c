@@ -6,10 +6,12 @@
 #include "link/pool.h"
 
 #include "base/list.h"
+#include "base/memory.h"
 #include "link/ranges.h"
 
 #include <pthread.h>
 #include <search.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +30,7 @@ struct mapping {
     struct gr_shm_id id;
     unsigned char *base; /* where it is attached */
     size_t bytes;        /* its size */
+    size_t users;        /* gr_pool_map() without gr_pool_unmap() */
 };
 
 struct gr_pool {
@@ -46,11 +49,13 @@ struct gr_pool {
     struct gr_slab_list kept[GR_BINS]; /* pinned ones that are not leased, by size */
     void *mappings;                    /* a tree of tsearch(), of struct mapping; owned */
     int mapped;                        /* in the tree */
+    uint64_t attached;                 /* segments that were ever attached */
+    uint64_t checked;                  /* of these, when gr_pool_check() was called last */
 };
 
 struct gr_pool *gr_pool_open(struct gr_peer_id self, size_t max_bytes)
 {
-    struct gr_pool *pool = calloc(1, sizeof(*pool));
+    struct gr_pool *pool = gr_calloc(1, sizeof(*pool));
     int k;
 
     if (NULL == pool) {
@@ -208,8 +213,8 @@ static void count_pages(struct gr_pool *pool, const struct gr_slab *slab, size_t
 
 static int add_segment(struct gr_pool *pool, size_t bytes)
 {
-    struct gr_segment *s = calloc(1, sizeof(*s) + bytes / PAGE);
-    struct gr_slab *range = calloc(1, sizeof(*range));
+    struct gr_segment *s = gr_calloc(1, sizeof(*s) + bytes / PAGE);
+    struct gr_slab *range = gr_calloc(1, sizeof(*range));
     int rc = NULL == s || NULL == range ? GR_ERR_NOMEM : gr_shm_create(bytes, &s->id, &s->base);
 
     if (0 != rc) {
@@ -224,8 +229,23 @@ static int add_segment(struct gr_pool *pool, size_t bytes)
     range->bytes = bytes - GR_SHM_HEAD;
     GR_PUSH(s, pool->segments);
     pool->reserved += bytes;
+    pool->attached++;
     gr_ranges_free(&pool->ranges, range);
     return 0;
+}
+
+/* Detach a segment of which no range is leased, or kept. */
+static void remove_segment(struct gr_pool *pool, struct gr_segment *s)
+{
+    size_t k;
+
+    for (k = 0; k < s->bytes / PAGE; k++) {
+        pool->held -= GR_PAGE_NONE == s->pages[k] ? 0 : PAGE;
+    }
+    pool->reserved -= s->bytes;
+    gr_ranges_remove(&pool->ranges, s->first);
+    gr_shm_detach(s->base);
+    free(s);
 }
 
 /* Add a segment with room for so many bytes; for more where the system has them. */
@@ -460,13 +480,14 @@ static int compare_mappings(const void *a, const void *b)
 /* Attach a segment that is not in the tree yet. */
 static int mapping_add(struct gr_pool *pool, const struct mapping *wanted, struct mapping **out)
 {
-    struct mapping *m = malloc(sizeof(*m));
+    struct mapping *m = gr_malloc(sizeof(*m));
     int rc;
 
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }
     *m = *wanted;
+    m->users = 0;
     rc = gr_shm_attach(&m->id, m->bytes, &m->base);
     if (0 == rc && NULL == tsearch(m, &pool->mappings, compare_mappings)) {
         gr_shm_detach(m->base);
@@ -477,6 +498,7 @@ static int mapping_add(struct gr_pool *pool, const struct mapping *wanted, struc
         return rc;
     }
     pool->mapped++;
+    pool->attached++;
     *out = m;
     return 0;
 }
@@ -507,8 +529,58 @@ void *gr_pool_map(struct gr_pool *pool, const struct gr_slab_handle *handle, int
     } else {
         *error = mapping_add(pool, &wanted, &m);
     }
+    if (0 == *error) {
+        m->users++;
+    }
     pthread_mutex_unlock(&pool->lock);
     return 0 == *error ? m->base + handle->offset : NULL;
+}
+
+void gr_pool_unmap(struct gr_pool *pool, const struct gr_slab_handle *handle)
+{
+    struct mapping wanted = {
+        .owner = handle->owner, .id = handle->segment, .bytes = handle->segment_bytes};
+    struct mapping *m;
+
+    pthread_mutex_lock(&pool->lock);
+    m = *(struct mapping **) tfind(&wanted, &pool->mappings, compare_mappings);
+    if (0 == --m->users) {
+        tdelete(m, &pool->mappings, compare_mappings);
+        mapping_destroy(m);
+        pool->mapped--;
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- where memory is short ---- */
+
+int gr_pool_check(struct gr_pool *pool)
+{
+    bool more;
+
+    pthread_mutex_lock(&pool->lock);
+    more = pool->attached != pool->checked;
+    pool->checked = pool->attached;
+    pthread_mutex_unlock(&pool->lock);
+    return 0 == gr_reserve_make() && (!more || gr_reserve_is_spare()) ? 0 : GR_ERR_SPACE;
+}
+
+void gr_pool_trim(struct gr_pool *pool)
+{
+    struct gr_segment **at = &pool->segments, *s;
+
+    pthread_mutex_lock(&pool->lock);
+    sweep(pool, SIZE_MAX);
+    while (NULL != (s = *at)) {
+        if (GR_SLAB_FREE == s->first->state && NULL == s->first->after) {
+            *at = s->next;
+            remove_segment(pool, s);
+        } else {
+            at = &s->next;
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
+    (void) gr_reserve_release();
 }
 
 struct gr_pool_usage gr_pool_usage(struct gr_pool *pool)

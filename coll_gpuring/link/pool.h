@@ -100,10 +100,24 @@ void *gr_slab_base(const struct gr_slab *slab);
 void gr_pool_release(struct gr_pool *pool, struct gr_slab *slab, int used);
 
 /*
- * Map the slab of a handle. Mappings of segments are cached until gr_pool_close(). NULL: *error is
- * an error of gr_shm_attach(), or GR_ERR_NOMEM.
+ * Map the slab of a handle. Mappings of segments are cached until gr_pool_close(), or until each
+ * gr_pool_map() of a slab in the segment has had its gr_pool_unmap(). NULL: *error is an error of
+ * gr_shm_attach(), or GR_ERR_NOMEM.
  */
 void *gr_pool_map(struct gr_pool *pool, const struct gr_slab_handle *handle, int *error);
+
+/* Links to the slab were refused: it is not used. */
+void gr_pool_unmap(struct gr_pool *pool, const struct gr_slab_handle *handle);
+
+/*
+ * Whether the process has as much left as its calls may still allocate (base/memory.h): the
+ * reserve, and beside it as much for others, where segments were attached since the last check.
+ * Returns 0 or GR_ERR_SPACE. To be called before the ranks agree on links.
+ */
+int gr_pool_check(struct gr_pool *pool);
+
+/* Give back what only later links would need: the other components do the work. */
+void gr_pool_trim(struct gr_pool *pool);
 
 struct gr_pool_usage {
     size_t held;   /* bytes of pages */

@@ -3,6 +3,7 @@
 #include "link/ranges.h"
 
 #include "base/errors.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -131,8 +132,8 @@ int gr_ranges_take(struct gr_ranges *ranges, size_t bytes, size_t align, struct 
     if (NULL == found) {
         return 0;
     }
-    taken = malloc(sizeof(*taken));
-    rest = malloc(sizeof(*rest));
+    taken = gr_malloc(sizeof(*taken));
+    rest = gr_malloc(sizeof(*rest));
     if (NULL == taken || NULL == rest) {
         free(taken);
         free(rest);
@@ -156,6 +157,12 @@ int gr_ranges_take(struct gr_ranges *ranges, size_t bytes, size_t align, struct 
     }
     *range = taken;
     return 0;
+}
+
+void gr_ranges_remove(struct gr_ranges *ranges, struct gr_slab *range)
+{
+    remove_free(ranges, range);
+    free(range);
 }
 
 void gr_ranges_destroy(struct gr_slab *first)

@@ -75,6 +75,9 @@ void gr_ranges_free(struct gr_ranges *ranges, struct gr_slab *range);
  */
 int gr_ranges_take(struct gr_ranges *ranges, size_t bytes, size_t align, struct gr_slab **range);
 
+/* Remove a free range that is all of a segment. */
+void gr_ranges_remove(struct gr_ranges *ranges, struct gr_slab *range);
+
 /* Destroy all ranges of a segment. The lists that they are in are not used any more. */
 void gr_ranges_destroy(struct gr_slab *first);
 

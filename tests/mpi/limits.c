@@ -6,6 +6,7 @@
  *      limits descriptors    closes all descriptors of files, and has them name a file of its own
  *      limits files          allows itself files of 0 bytes
  *      limits addresses      rank 1 allows itself no more address space
+ *      limits mappings LEFT  rank 1 makes mappings until that many are left, before its first call
  *      limits alive N        N communicators at a time
  */
 #include <mpi.h>
@@ -14,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "forms.h"
 #include "mpit_counts.h"
 #include "quick.h"
 #include "tap.h"
@@ -106,6 +109,61 @@ static void test_addresses(void)
     use_communicators();
 }
 
+/* Pages of a region with one right and another by turns: each is a mapping. */
+static void use_mappings(char *region, size_t pages, long left)
+{
+    size_t page = (size_t) sysconf(_SC_PAGESIZE), k = 1;
+
+    for (; k < pages && 0 == mprotect(region + k * page, page, PROT_READ); k += 2) {
+    }
+    for (; left > 0 && k > 1; left -= 2) {
+        k -= 2;
+        mprotect(region + k * page, page, PROT_NONE);
+    }
+}
+
+/* The buffers are there before, and results are looked at afterwards: both take memory. */
+static void test_mappings(long left)
+{
+    static struct form_call calls[3 * NUM_COLLS];
+    size_t pages = 1 << 20, bytes = pages * (size_t) sysconf(_SC_PAGESIZE);
+    char *region = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint64_t rng = test_seed;
+    bool good = true;
+    int k;
+
+    kinds_open();
+    for (k = 0; k < 3 * NUM_COLLS; k++) {
+        enum coll coll = (enum coll)(k % NUM_COLLS);
+        struct form_shape shape = form_draw_kind(
+            &rng, (enum form_sizes[]) {SIZES_TINY, SIZES_MIDDLE, SIZES_LARGE}[k / NUM_COLLS], coll,
+            form_takes(coll, KIND_GAPS) ? KIND_GAPS : KIND_UINT32);
+
+        form_make(&calls[k], MPI_COMM_WORLD, &shape);
+        form_fill(&calls[k], (uint64_t) k);
+    }
+    if (1 == test_rank) {
+        use_mappings(region, pages, left);
+    }
+    for (k = 0; k < 3 * NUM_COLLS; k++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+
+        form_start(&calls[k], (enum form)(k % forms_here), &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (MPI_REQUEST_NULL != request) {
+            MPI_Request_free(&request);
+        }
+    }
+    mprotect(region, bytes, PROT_NONE);
+    munmap(region, bytes);
+    for (k = 0; k < 3 * NUM_COLLS; k++) {
+        good = form_check(&calls[k]) && good;
+        form_free(&calls[k]);
+    }
+    kinds_close();
+    tap_check(good, "%ld mappings left: right results", left);
+}
+
 /* Less than an op, which all of them share. */
 #define MOST_HEAP 8192.0
 
@@ -149,6 +207,8 @@ int main(int argc, char **argv)
         test_files();
     } else if (0 == strcmp(argv[1], "addresses")) {
         test_addresses();
+    } else if (0 == strcmp(argv[1], "mappings") && argc > 2) {
+        test_mappings(atol(argv[2]));
     } else {
         test_alive(argc > 2 ? atoi(argv[2]) : 100);
     }

@@ -9,6 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "base/memory.h"
 #include "link/pool.h"
 
 #include "rng.h"
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -294,6 +296,63 @@ static void no_address_space_is_an_error(void **state)
     in_a_child(lease_without_addresses);
 }
 
+/* Links are refused where few mappings are left, and what a taken call needs has a reserve. */
+static int check_without_mappings(void)
+{
+    size_t page = (size_t) sysconf(_SC_PAGESIZE), pages = 1 << 20, k = 1;
+    struct gr_pool *pool = gr_pool_open(self, 64 * MIB);
+    struct gr_slab *slab;
+    char *at =
+        mmap(NULL, pages * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (0 != gr_pool_check(pool) || 0 != gr_pool_lease(pool, GR_SLAB_WHOLE, MIB, 1, 1, &slab)) {
+        return 1;
+    }
+    while (k < pages && 0 == mprotect(at + k * page, page, PROT_READ)) {
+        k += 2;
+    }
+    while (MAP_FAILED != mmap(NULL, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    }
+    if (GR_ERR_SPACE != gr_pool_check(pool) || 0 != gr_pool_check(pool)) {
+        return 2; /* no more segments; what has been attached can be used: the reserve is there */
+    }
+    return NULL != malloc(MIB) || NULL == gr_malloc(MIB) || GR_ERR_SPACE != gr_pool_check(pool) ? 3
+                                                                                                : 0;
+}
+
+static void few_mappings_refuse_links(void **state)
+{
+    (void) state;
+    in_a_child(check_without_mappings);
+}
+
+static void refused_links_leave_nothing(void **state)
+{
+    struct gr_pool *pool = gr_pool_open(self, 64 * MIB), *other = gr_pool_open(peer, 1);
+    struct gr_slab *used = lease_one(pool), *refused[2];
+    struct gr_slab_handle handles[3];
+    int error, k;
+
+    (void) state;
+    assert_int_equal(gr_pool_lease(pool, GR_SLAB_WHOLE, 2 * MIB, 1, 2, refused), 0);
+    for (k = 0; k < 3; k++) {
+        handles[k] = gr_pool_export(pool, k < 2 ? refused[k] : used);
+        assert_non_null(gr_pool_map(other, &handles[k], &error));
+    }
+    assert_int_equal(gr_pool_usage(other).mapped, 3);
+    for (k = 0; k < 2; k++) {
+        gr_pool_unmap(other, &handles[k]);
+        gr_pool_release(pool, refused[k], 0);
+    }
+    gr_pool_trim(pool);
+    assert_int_equal(gr_pool_usage(other).mapped, 1);
+    assert_int_equal(gr_pool_usage(pool).leased, SLAB_BYTES);
+    assert_null(gr_pool_map(other, &handles[0], &error)); /* its segment is gone */
+    assert_non_null(gr_pool_map(other, &handles[2], &error));
+    gr_pool_close(pool);
+    gr_pool_close(other);
+}
+
 /* The system has two segments of 1 MiB: what is missing is an error, what is held stays usable. */
 static int run_full(void)
 {
@@ -347,6 +406,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(pinned_pages_stay),
         cmocka_unit_test(no_limit_of_files_applies),
         cmocka_unit_test(no_address_space_is_an_error),
+        cmocka_unit_test(few_mappings_refuse_links),
+        cmocka_unit_test(refused_links_leave_nothing),
         cmocka_unit_test(no_shared_memory_is_an_error),
     };
 
