@@ -222,7 +222,7 @@ static int make_device_part(struct gr_gpu_team *team)
     }
     team->pinned = gr_gpu_host_alloc(team->gpu, pinned_at(team, GR_PINNED_REGIONS));
     if (NULL == team->pinned) {
-        return GR_ERR_NOMEM;
+        return GR_ERR_CUDA; /* the driver's error says why */
     }
     rc = upload_tables(team);
     return rc < 0 ? rc : gr_gpu_stream_open(team->gpu, &team->stream);

@@ -8,10 +8,13 @@
 
 #include "engine/devices.h"
 #include "engine/lock.h"
+#include "engine/log.h"
 
 #include "base/memory.h"
+#include "cuda/error.h"
 #include "cuda/memory.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Idle rooms, and the largest that is kept. */
@@ -28,6 +31,7 @@
 static struct {
     gr_lock_t lock;
     struct gr_pinned_buffer idle[IDLE]; /* base NULL: none */
+    atomic_bool told;                   /* that pinned memory was refused */
 } state;
 
 static void release(struct gr_pinned_buffer *room)
@@ -85,6 +89,14 @@ static bool take_idle(struct gr_pinned_buffer *room, size_t bytes)
     return NULL != best;
 }
 
+/* Once in a process: calls go on, slower. */
+static void tell_refusal(void)
+{
+    if (!atomic_exchange(&state.told, true)) {
+        mca_coll_gpuring_warn("not-pinned", gr_gpu_error());
+    }
+}
+
 unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes,
                                                bool kernels)
 {
@@ -92,7 +104,8 @@ unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, si
     bool pinned = kernels || mca_coll_gpuring_gpu_possible();
     size_t size = LEAST_BYTES;
 
-    if (bytes <= room->bytes && NULL != room->base && pinned == room->pinned) {
+    if (bytes <= room->bytes && NULL != room->base && pinned == room->pinned &&
+        (!kernels || NULL != room->gpu)) {
         return room->base;
     }
     keep_or_release(room);
@@ -106,6 +119,11 @@ unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, si
     room->pinned = pinned;
     room->gpu = pinned ? mca_coll_gpuring_gpu_any() : NULL;
     room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, size) : gr_malloc(size);
+    if (NULL == room->base && NULL != room->gpu && !kernels) {
+        tell_refusal();
+        room->gpu = NULL;
+        room->base = gr_malloc(size);
+    }
     room->bytes = NULL == room->base ? 0 : size;
     return room->base;
 }

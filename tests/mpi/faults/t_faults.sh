@@ -89,6 +89,7 @@ fi
 # no code for the device, and no PTX that the driver compiles; a driver that fails from then on
 if has_driver; then
     must_end right life all cuLibraryLoadData:1+ '.*cuLibraryLoadData.* Calls on device memory go through host memory'
+    must_end right life 1 cuMemHostAlloc:1+ '.*cannot set up links between devices .cuMemHostAlloc'
     must_end 'error|others' life 1 cuLaunchKernel:1+ 'has failed: allreduce, sequence [0-9]+: .*cuLaunchKernel'
     in_all && must_end others life 1 driver:330+ '.*cannot set up links between devices'
 fi
