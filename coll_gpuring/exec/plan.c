@@ -30,6 +30,7 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, 
                               size_t align)
 {
     size_t chunk = chunk_bytes(r, p, most, nslots);
+    uint32_t slice_chunks = gr_algo_slice_chunks(r->algo);
     struct gr_shape shape = {
         .coll = r->coll,
         .layout = gr_algo_layout(r->algo, r->coll),
@@ -41,7 +42,7 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, 
         .nchannels = r->nchannels,
         .chunk_elems = chunk < r->elem_bytes ? 1 : chunk / r->elem_bytes,
         .align = align_elems(r->elem_bytes, align),
-        .slice_chunks = gr_algo_slice_chunks(r->algo),
+        .slice_chunks = 0 == slice_chunks ? r->slice_chunks : slice_chunks,
     };
     struct gr_split split;
 

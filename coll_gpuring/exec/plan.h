@@ -24,6 +24,7 @@ struct gr_plan_spec {
      * direct: most bytes of a message, if each step stores what it sends; 0: as many as a slot has
      */
     size_t direct_bytes;
+    uint32_t slice_chunks;     /* pipelines: most chunks of a slice; 0: any number */
     struct gr_torus torus;     /* of the ranks; ndims 0: none is known */
     enum gr_protocol protocol; /* devices: of messages */
     /* devices, LL and LL128: threads of a block that move data, whole warps up to GR_LINE_UNITS */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The descriptor of an algorithm: all that gpuring knows of it. Each algorithm's file ends in one,
- * and registry.h lists them. Kernels see the steps only (algos.h, GR_SCHED_FOR_KERNELS).
+ * and registry.h lists them.
  */
 #ifndef GR_SCHED_ALGORITHM_H
 #define GR_SCHED_ALGORITHM_H
@@ -19,7 +19,7 @@ enum gr_trait {
     GR_TRAIT_ROOTED = 4,
     /* In place or in scratch, it overwrites what it has sent and others may not have taken yet. */
     GR_TRAIT_OVERWRITES_SENT = 8,
-    /* Precomputed steps of a GR_PIPE: a slice has several chunks, which follow each other. */
+    /* A slice of a GR_PIPE has several chunks, which follow each other. */
     GR_TRAIT_PIPELINED = 16
 };
 
@@ -62,7 +62,7 @@ struct gr_algorithm {
 /* The descriptors, by enum gr_algo. */
 extern const struct gr_algorithm *const gr_algorithms[GR_NALGOS];
 
-#define GR_DECLARE_ALGORITHM(NAME, name, how) extern const struct gr_algorithm gr_algorithm_##name;
+#define GR_DECLARE_ALGORITHM(NAME, name) extern const struct gr_algorithm gr_algorithm_##name;
 GR_ALGORITHMS(GR_DECLARE_ALGORITHM)
 #undef GR_DECLARE_ALGORITHM
 

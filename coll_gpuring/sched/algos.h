@@ -1,60 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the files of the algorithms have in common: the words that steps are written in, and what
- * the files offer. Only the files of this folder include this.
+ * What the files of the algorithms have in common: the words that steps are written in. Only the
+ * files of this folder include this.
  */
 #ifndef GR_SCHED_ALGOS_H
 #define GR_SCHED_ALGOS_H
 
-#include "sched/sched.h"
-
-/*
- * Device code sees the steps that kernels compute; descriptors, costs, and what takes too long to
- * compile into each kernel are left out there.
- */
-#if defined(__CUDACC__) && !defined(GR_SCHED_FOR_KERNELS)
-#define GR_SCHED_FOR_KERNELS
-#endif
-#if !defined(GR_SCHED_FOR_KERNELS)
 #include "sched/algorithm.h"
 
 #include <math.h>
-#endif
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* gr_name_len() and gr_name_step() of the algorithms that kernels compute. */
-#define GR_DECLARE_COMPUTED(name)                             \
-    GR_HD uint32_t gr_##name##_len(const struct gr_sched *s); \
-    GR_HD struct gr_step gr_##name##_step(const struct gr_sched *s, uint32_t i);
-#define GR_DECLARE_PRECOMPUTED(name)
-#define GR_DECLARE_STEPS(NAME, name, how) GR_DECLARE_##how(name)
-GR_ALGORITHMS(GR_DECLARE_STEPS)
-#undef GR_DECLARE_STEPS
-#undef GR_DECLARE_PRECOMPUTED
-#undef GR_DECLARE_COMPUTED
-
-#ifdef __cplusplus
-}
-#endif
 
 /* a mod p for a >= -p */
-GR_HD static inline int gr_mod(int a, int p)
+static inline int gr_mod(int a, int p)
 {
     return (a + p) % p;
 }
 
 /* The rank at a position. */
-GR_HD static inline int gr_rank_at(const struct gr_sched *s, int pos)
+static inline int gr_rank_at(const struct gr_sched *s, int pos)
 {
-    return NULL == s->order ? pos : GR_LOAD(&s->order[pos]);
+    return NULL == s->order ? pos : s->order[pos];
 }
 
 /* A step that moves one chunk: from the operand in `operand`, to `dest` where bits has GR_STORE. */
-GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest, uint32_t chunk,
-                                                uint32_t tick)
+static inline struct gr_step gr_step_make(int bits, int operand, int dest, uint32_t chunk,
+                                          uint32_t tick)
 {
     struct gr_step t;
     int k;
@@ -81,7 +51,7 @@ GR_HD static inline struct gr_step gr_step_make(int bits, int operand, int dest,
  * place; place i is number i n / 2^bits, rounded down, so that at most one without a place comes
  * after each. It folds what it has into that place, and is given the result at the end.
  */
-GR_HD static inline int gr_place_bits(int n)
+static inline int gr_place_bits(int n)
 {
     int bits = 0;
 
@@ -106,12 +76,12 @@ static inline int gr_doubling_rounds(int n)
  * The place of number x, or of the one that it folds into; the number at a place, n for the place
  * behind the last.
  */
-GR_HD static inline int gr_place_of(int n, int bits, int x)
+static inline int gr_place_of(int n, int bits, int x)
 {
     return (int) ((((int64_t) x + 1) * (1 << bits) - 1) / n);
 }
 
-GR_HD static inline int gr_place_at(int n, int bits, int place)
+static inline int gr_place_at(int n, int bits, int place)
 {
     return (int) ((int64_t) place * n >> bits);
 }
@@ -126,26 +96,15 @@ static inline uint32_t gr_halving_message_chunks(int p, const struct gr_torus *t
     return 1 == p ? 1 : 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;
 }
 
-/* Entry n of a short array that device code keeps in registers, where no index can be computed. */
-GR_HD static inline void gr_put(int32_t array[GR_FAN], int n, int value)
-{
-    int k;
-
-    for (k = 0; k < GR_FAN; k++) {
-        /* gr_step_make() has set all. NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
-        array[k] = k == n ? value : array[k];
-    }
-}
-
 /* Add the link from, or to, a position. */
-GR_HD static inline void gr_step_from(const struct gr_sched *s, struct gr_step *t, int pos)
+static inline void gr_step_from(const struct gr_sched *s, struct gr_step *t, int pos)
 {
-    gr_put(t->from, t->nfrom++, gr_rank_at(s, pos));
+    t->from[t->nfrom++] = gr_rank_at(s, pos);
 }
 
-GR_HD static inline void gr_step_to(const struct gr_sched *s, struct gr_step *t, int pos)
+static inline void gr_step_to(const struct gr_sched *s, struct gr_step *t, int pos)
 {
-    gr_put(t->to, t->nto++, gr_rank_at(s, pos));
+    t->to[t->nto++] = gr_rank_at(s, pos);
 }
 
 #endif

@@ -35,10 +35,6 @@
 
 #include "topo/torus.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum gr_alltoall_algo {
     /* all dimensions at once, one exchange per rank and tick; extents 1, 2 and multiples of 4 */
     GR_ALLTOALL_SUH_SHIN,
@@ -164,7 +160,4 @@ static inline struct gr_exchange gr_exchange_none(uint32_t tick)
     return e;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -10,12 +10,12 @@
  */
 #include "sched/algos.h"
 
-GR_HD uint32_t gr_chain_len(const struct gr_sched *s)
+uint32_t gr_chain_len(const struct gr_sched *s)
 {
     return 1 == s->p && GR_COLL_BCAST == s->coll ? 0 : s->nchunks;
 }
 
-GR_HD static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
+static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
 {
     int d = gr_mod(s->pos - s->root, s->p); /* my distance from the root */
     int bits = (d > 0 ? GR_RECV | GR_STORE : 0) | (d < s->p - 1 ? GR_SEND : 0) | GR_FINAL;
@@ -25,7 +25,7 @@ GR_HD static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
     return t;
 }
 
-GR_HD static struct gr_step chain_reduce(const struct gr_sched *s, uint32_t i)
+static struct gr_step chain_reduce(const struct gr_sched *s, uint32_t i)
 {
     int d = gr_mod(s->pos - s->root - 1, s->p); /* my distance from the chain's beginning */
     int bits = (d > 0 ? GR_RECV | GR_REDUCE : 0) | (d < s->p - 1 ? GR_SEND : GR_STORE | GR_FINAL);
@@ -33,7 +33,7 @@ GR_HD static struct gr_step chain_reduce(const struct gr_sched *s, uint32_t i)
     return gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
 }
 
-GR_HD struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i)
+struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t = GR_COLL_BCAST == s->coll ? chain_bcast(s, i) : chain_reduce(s, i);
 
@@ -45,8 +45,6 @@ GR_HD struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i)
     }
     return t;
 }
-
-#if !defined(GR_SCHED_FOR_KERNELS)
 
 static struct gr_cost_pipe chain_pipe(const struct gr_cost_terms *t)
 {
@@ -70,11 +68,10 @@ const struct gr_algorithm gr_algorithm_chain = {
     .help = "a chain from the root, or to it, whose chunks follow each other",
     .colls = GR_ROOTED_COLLS,
     .pipes = GR_ROOTED_COLLS,
+    .traits = GR_TRAIT_PIPELINED,
     .len = gr_chain_len,
     .step = gr_chain_step,
     .links = gr_links_one,
     .pipe = chain_pipe,
     .internode_cost = chain_internode_cost,
 };
-
-#endif

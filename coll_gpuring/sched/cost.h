@@ -10,10 +10,6 @@
 
 #include "sched/sched.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Ranks on several nodes, and the links between these. */
 struct gr_internode {
     int nodes;      /* 0 or 1: there are none */
@@ -132,7 +128,4 @@ int gr_cost_ranks_by_node(const struct gr_cost_terms *t);
 /* For oneshot and twoshot: between nodes flat_ranks, inside a node shot_ranks. */
 int gr_cost_ranks_of_shots(const struct gr_cost_terms *t);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -22,7 +22,7 @@
 #include "sched/algos.h"
 
 /* Steps that it takes to serve all p - 1 others. */
-GR_HD static uint32_t fans(const struct gr_sched *s)
+static uint32_t fans(const struct gr_sched *s)
 {
     return (uint32_t) ((s->p - 1 + GR_FAN - 1) / GR_FAN);
 }
@@ -31,19 +31,19 @@ GR_HD static uint32_t fans(const struct gr_sched *s)
  * Add the links of fan number f: the peers at distances 1 + f GR_FAN, 2 + f GR_FAN, ... in
  * direction dir.
  */
-GR_HD static void fan_links(const struct gr_sched *s, int32_t links[GR_FAN], uint8_t *n, uint32_t f,
-                            int dir)
+static void fan_links(const struct gr_sched *s, int32_t links[GR_FAN], uint8_t *n, uint32_t f,
+                      int dir)
 {
     int first = 1 + (int) f * GR_FAN, d;
 
     for (d = first; d < first + GR_FAN && d < s->p; d++) {
-        gr_put(links, (*n)++, gr_rank_at(s, gr_mod(s->pos + dir * d, s->p)));
+        links[(*n)++] = gr_rank_at(s, gr_mod(s->pos + dir * d, s->p));
     }
 }
 
 /* Sum number f of what comes from others: the first onto the input, later ones onto the output. */
-GR_HD static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_t chunk,
-                                   uint32_t tick, int dir)
+static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_t chunk, uint32_t tick,
+                             int dir)
 {
     struct gr_step t =
         gr_step_make(GR_RECV | GR_REDUCE | GR_STORE, 0 == f ? GR_IN : GR_OUT, GR_OUT, chunk, tick);
@@ -54,8 +54,8 @@ GR_HD static struct gr_step fan_in(const struct gr_sched *s, uint32_t f, uint32_
 }
 
 /* A result to fan number f of the others. */
-GR_HD static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int operand,
-                                    uint32_t chunk, uint32_t tick)
+static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int operand, uint32_t chunk,
+                              uint32_t tick)
 {
     struct gr_step t = gr_step_make(GR_SEND | GR_FINAL, operand, GR_OUT, chunk, tick);
 
@@ -65,7 +65,7 @@ GR_HD static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int op
 }
 
 /* Ticks per chunk: the rays' sends, the root's steps, the rays' receipt. */
-GR_HD static uint32_t star_ticks(const struct gr_sched *s)
+static uint32_t star_ticks(const struct gr_sched *s)
 {
     return 2 * fans(s) + 2;
 }
@@ -73,7 +73,7 @@ GR_HD static uint32_t star_ticks(const struct gr_sched *s)
 /*
  * What the root does for one chunk in its step i: take from all where it reduces, then give to all.
  */
-GR_HD static struct gr_step star_centre(const struct gr_sched *s, uint32_t i, uint32_t chunk)
+static struct gr_step star_centre(const struct gr_sched *s, uint32_t i, uint32_t chunk)
 {
     uint32_t reducing = GR_COLL_BCAST == s->coll ? 0 : fans(s);
     uint32_t tick = chunk * star_ticks(s) + 1 + i;
@@ -85,7 +85,7 @@ GR_HD static struct gr_step star_centre(const struct gr_sched *s, uint32_t i, ui
 }
 
 /* What the others do: give theirs where the root reduces, then take the result. */
-GR_HD static struct gr_step star_ray(const struct gr_sched *s, uint32_t i, uint32_t chunk)
+static struct gr_step star_ray(const struct gr_sched *s, uint32_t i, uint32_t chunk)
 {
     struct gr_step t;
 
@@ -102,7 +102,7 @@ GR_HD static struct gr_step star_ray(const struct gr_sched *s, uint32_t i, uint3
 }
 
 /* Steps per chunk. */
-GR_HD static uint32_t star_len(const struct gr_sched *s)
+static uint32_t star_len(const struct gr_sched *s)
 {
     uint32_t each = GR_COLL_ALLREDUCE == s->coll ? 2 : 1;
 
@@ -110,7 +110,7 @@ GR_HD static uint32_t star_len(const struct gr_sched *s)
 }
 
 /* Take the block of the peer k + 1 before this one. */
-GR_HD static struct gr_step block_in(const struct gr_sched *s, int k, uint32_t tick)
+static struct gr_step block_in(const struct gr_sched *s, int k, uint32_t tick)
 {
     int peer = gr_mod(s->pos - 1 - k, s->p);
     struct gr_step t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT,
@@ -121,7 +121,7 @@ GR_HD static struct gr_step block_in(const struct gr_sched *s, int k, uint32_t t
     return t;
 }
 
-GR_HD static struct gr_step flat_allgather(const struct gr_sched *s, uint32_t i)
+static struct gr_step flat_allgather(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t;
 
@@ -133,7 +133,7 @@ GR_HD static struct gr_step flat_allgather(const struct gr_sched *s, uint32_t i)
     return block_in(s, (int) (i - fans(s)), i);
 }
 
-GR_HD static struct gr_step flat_reduce_scatter(const struct gr_sched *s, uint32_t i)
+static struct gr_step flat_reduce_scatter(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t;
     uint32_t sends = (uint32_t) s->p - 1;
@@ -148,7 +148,7 @@ GR_HD static struct gr_step flat_reduce_scatter(const struct gr_sched *s, uint32
     return t;
 }
 
-GR_HD uint32_t gr_flat_len(const struct gr_sched *s)
+uint32_t gr_flat_len(const struct gr_sched *s)
 {
     int blocks = GR_COLL_ALLGATHER == s->coll || GR_COLL_REDUCE_SCATTER == s->coll;
 
@@ -158,7 +158,7 @@ GR_HD uint32_t gr_flat_len(const struct gr_sched *s)
     return blocks ? fans(s) + (uint32_t) s->p - 1 : s->nchunks * star_len(s);
 }
 
-GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
+struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
 {
     uint32_t n;
 
@@ -178,12 +178,12 @@ GR_HD struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
 
 /* ---- oneshot ---- */
 
-GR_HD uint32_t gr_oneshot_len(const struct gr_sched *s)
+uint32_t gr_oneshot_len(const struct gr_sched *s)
 {
     return (1 == s->p ? 1 : 2) * s->nchunks;
 }
 
-GR_HD struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i)
+struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t;
     int k;
@@ -207,17 +207,17 @@ GR_HD struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i)
 /* ---- twoshot ---- */
 
 /* Steps up to the last sum of this rank's block, which is sent on at once. */
-GR_HD static uint32_t twoshot_sums(const struct gr_sched *s)
+static uint32_t twoshot_sums(const struct gr_sched *s)
 {
     return (uint32_t) s->p - 1 + fans(s);
 }
 
-GR_HD uint32_t gr_twoshot_len(const struct gr_sched *s)
+uint32_t gr_twoshot_len(const struct gr_sched *s)
 {
     return 1 == s->p ? 1 : twoshot_sums(s) + fans(s) - 1 + (uint32_t) s->p - 1;
 }
 
-GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
+struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
 {
     uint32_t sums = twoshot_sums(s), own = (uint32_t) gr_rank_at(s, s->pos);
     struct gr_step t;
@@ -239,8 +239,6 @@ GR_HD struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
     }
     return block_in(s, (int) (i - fans(s)), sums - 1 + i);
 }
-
-#if !defined(GR_SCHED_FOR_KERNELS)
 
 /* ---- costs ---- */
 
@@ -393,5 +391,3 @@ const struct gr_algorithm gr_algorithm_twoshot = {
     .internode_cost = twoshot_internode_cost,
     .auto_ranks = gr_cost_ranks_of_shots,
 };
-
-#endif

@@ -21,10 +21,6 @@
 
 #include "sched/sched.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define GR_GROUP_RANKS 8
 #define GR_GROUP_MOST 9     /* most ranks of a group */
 #define GR_GROUP_LEVELS 3   /* most levels */
@@ -84,7 +80,4 @@ static inline int gr_mailbox_way(enum gr_coll coll, int p)
     return p <= GR_GROUPED_MOST ? GR_WAY_MAILBOX : -1;
 }
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 
 #include "sched/sched.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* One: rings and chains. */
 struct gr_links_count gr_links_one(int p, const struct gr_torus *torus);
 
@@ -29,7 +25,4 @@ struct gr_links_count gr_links_torus_doubling(int p, const struct gr_torus *toru
 /* A leader of `ranks` ranks, whose links to and from the others of its node come to those given. */
 struct gr_links_count gr_links_leaders(int ranks, int between);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

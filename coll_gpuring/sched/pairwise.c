@@ -13,12 +13,12 @@
  */
 #include "sched/algos.h"
 
-GR_HD uint32_t gr_pairwise_len(const struct gr_sched *s)
+uint32_t gr_pairwise_len(const struct gr_sched *s)
 {
     return 2 * (uint32_t) s->p - 1;
 }
 
-GR_HD struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
+struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
 {
     int rounds = s->p - 1, k = (int) i, peer;
     struct gr_step t;
@@ -44,8 +44,6 @@ GR_HD struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
     return t;
 }
 
-#if !defined(GR_SCHED_FOR_KERNELS)
-
 static double pairwise_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, slots = ceil(s / p / t->most);
@@ -64,5 +62,3 @@ const struct gr_algorithm gr_algorithm_pairwise = {
     .cost = pairwise_cost,
     .internode_cost = gr_cost_all_pairs,
 };
-
-#endif

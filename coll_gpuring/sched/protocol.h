@@ -26,17 +26,10 @@ enum gr_path {
     GR_NPATHS_NEAR = GR_PATH_NET /* those before it are inside a node */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* "simple", "ll", "ll128"; NULL when out of range. */
 const char *gr_protocol_name(int protocol);
 
 /* "one device", "NVLink", "PCIe", "host memory", "network". */
 const char *gr_path_name(enum gr_path path);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

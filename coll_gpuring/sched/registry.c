@@ -2,6 +2,6 @@
 /* The table of descriptors. */
 #include "sched/algorithm.h"
 
-#define GR_DESCRIPTOR(NAME, name, how) [GR_ALGO_##NAME] = &gr_algorithm_##name,
+#define GR_DESCRIPTOR(NAME, name) [GR_ALGO_##NAME] = &gr_algorithm_##name,
 
 const struct gr_algorithm *const gr_algorithms[GR_NALGOS] = {GR_ALGORITHMS(GR_DESCRIPTOR)};

@@ -23,7 +23,7 @@
  */
 #include "sched/algos.h"
 
-GR_HD uint32_t gr_ring_len(const struct gr_sched *s)
+uint32_t gr_ring_len(const struct gr_sched *s)
 {
     if (1 == s->p) {
         return 1;
@@ -32,7 +32,7 @@ GR_HD uint32_t gr_ring_len(const struct gr_sched *s)
 }
 
 /* One step of the ring with the block of position b. */
-GR_HD static struct gr_step ring_step(const struct gr_sched *s, int bits, int b, uint32_t i)
+static struct gr_step ring_step(const struct gr_sched *s, int bits, int b, uint32_t i)
 {
     struct gr_step t = gr_step_make(bits, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, b), i);
 
@@ -46,7 +46,7 @@ GR_HD static struct gr_step ring_step(const struct gr_sched *s, int bits, int b,
     return t;
 }
 
-GR_HD static struct gr_step ring_allreduce(const struct gr_sched *s, int i)
+static struct gr_step ring_allreduce(const struct gr_sched *s, int i)
 {
     int p = s->p;
     int b = gr_mod(s->pos - 1 - i % p, p);
@@ -66,7 +66,7 @@ GR_HD static struct gr_step ring_allreduce(const struct gr_sched *s, int i)
     return ring_step(s, GR_RECV | GR_STORE | GR_FINAL, b, (uint32_t) i);
 }
 
-GR_HD static struct gr_step ring_reduce_scatter(const struct gr_sched *s, int i)
+static struct gr_step ring_reduce_scatter(const struct gr_sched *s, int i)
 {
     int b = gr_mod(s->pos - 1 - i, s->p);
 
@@ -79,7 +79,7 @@ GR_HD static struct gr_step ring_reduce_scatter(const struct gr_sched *s, int i)
     return ring_step(s, GR_RECV | GR_REDUCE | GR_STORE | GR_FINAL, b, (uint32_t) i);
 }
 
-GR_HD static struct gr_step ring_allgather(const struct gr_sched *s, int i)
+static struct gr_step ring_allgather(const struct gr_sched *s, int i)
 {
     int b = gr_mod(s->pos - i, s->p);
 
@@ -92,7 +92,7 @@ GR_HD static struct gr_step ring_allgather(const struct gr_sched *s, int i)
     return ring_step(s, GR_RECV | GR_STORE | GR_FINAL, b, (uint32_t) i);
 }
 
-GR_HD struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i)
+struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i)
 {
     if (1 == s->p) {
         return ring_step(s, GR_STORE | GR_FINAL, 0, 0);
@@ -106,8 +106,6 @@ GR_HD struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i)
         return ring_allgather(s, (int) i);
     }
 }
-
-#if !defined(GR_SCHED_FOR_KERNELS)
 
 /*
  * Half a step more than a rank sends: the first message is only sent. An allreduce sends on what it
@@ -142,5 +140,3 @@ const struct gr_algorithm gr_algorithm_ring = {
     .cost = ring_cost,
     .internode_cost = ring_internode_cost,
 };
-
-#endif

@@ -3,11 +3,6 @@
 #include "sched/algorithm.h"
 #include "sched/torus.h"
 
-/* How kernels get the steps of each (registry.h). */
-enum how { COMPUTED, PRECOMPUTED };
-#define GR_HOW(NAME, name, how) [GR_ALGO_##NAME] = how,
-static const unsigned char hows[GR_NALGOS] = {GR_ALGORITHMS(GR_HOW)};
-
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};
 static const char *const coll_names[GR_NCOLLS] = {
     "allreduce", "allgather", "reduce_scatter", "bcast", "reduce", "alltoall", "barrier"};
@@ -109,17 +104,9 @@ int gr_algo_overwrites_sent(enum gr_algo algo)
     return has_trait(algo, GR_TRAIT_OVERWRITES_SENT);
 }
 
-int gr_algo_is_precomputed(enum gr_algo algo)
-{
-    return PRECOMPUTED == hows[algo];
-}
-
 uint32_t gr_algo_slice_chunks(enum gr_algo algo)
 {
-    if (has_trait(algo, GR_TRAIT_PIPELINED)) {
-        return GR_TABLE_CHUNKS;
-    }
-    return has_trait(algo, GR_TRAIT_FLAT) || gr_algo_is_precomputed(algo) ? 1 : 0;
+    return has_trait(algo, GR_TRAIT_PIPELINED) ? 0 : 1;
 }
 
 uint32_t gr_algo_schedules(enum gr_algo algo, enum gr_coll coll, const struct gr_torus *torus)

@@ -12,10 +12,6 @@
 #include "sched/step.h"
 #include "topo/torus.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /*
  * What a collective computes. Allgatherv and Reduce_scatter_block are layouts of these (split.h).
  */
@@ -36,12 +32,12 @@ enum gr_coll {
 #define GR_BLOCK_COLLS \
     (GR_BIT(GR_COLL_ALLREDUCE) | GR_BIT(GR_COLL_ALLGATHER) | GR_BIT(GR_COLL_REDUCE_SCATTER))
 
-GR_HD static inline int gr_coll_is_rooted(enum gr_coll coll)
+static inline int gr_coll_is_rooted(enum gr_coll coll)
 {
     return 0 != (GR_ROOTED_COLLS & GR_BIT(coll));
 }
 
-#define GR_NUMBER_ALGORITHM(NAME, name, how) GR_ALGO_##NAME,
+#define GR_NUMBER_ALGORITHM(NAME, name) GR_ALGO_##NAME,
 enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
 #undef GR_NUMBER_ALGORITHM
 
@@ -146,16 +142,9 @@ int gr_algo_overwrites_sent(enum gr_algo algo);
 int gr_algo_has_scratch(enum gr_algo algo, enum gr_coll coll);
 
 /*
- * Whether kernels read its steps from a table that the host writes (exec/gpu/step_tables.h),
- * instead of computing them.
+ * GR_PIPE: chunks that a slice has at most: 1, or 0: any number, which follow each other through
+ * pipelines.
  */
-int gr_algo_is_precomputed(enum gr_algo algo);
-
-/*
- * GR_PIPE: chunks that a slice has at most, and then a power of two; 0: all chunks are those of one
- * slice. Flat and precomputed algorithms have one, pipelined ones as many as there are tables for.
- */
-#define GR_TABLE_CHUNKS 16
 uint32_t gr_algo_slice_chunks(enum gr_algo algo);
 
 /*
@@ -171,8 +160,8 @@ enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll);
 int gr_sched_check(const struct gr_sched *s);
 
 /* Number of steps, and step i of 0..len-1. The schedule must have passed gr_sched_check(). */
-GR_HD uint32_t gr_sched_len(const struct gr_sched *s);
-GR_HD struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
+uint32_t gr_sched_len(const struct gr_sched *s);
+struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 
 /*
  * Most chunks that a step of algo moves for coll, in any channel: one of a GR_PIPE. Where it is
@@ -212,7 +201,4 @@ void gr_sched_route(const struct gr_sched *s, const struct gr_step *step, int ho
 /* The field's name of what a step does: "send", "recvReduceCopySend", ... (a constant string). */
 const char *gr_step_name(const struct gr_step *step);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

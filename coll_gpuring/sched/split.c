@@ -6,23 +6,23 @@
 
 #include <assert.h>
 
-GR_HD static size_t ceil_div(size_t a, size_t b)
+static size_t ceil_div(size_t a, size_t b)
 {
     return a / b + (0 != a % b);
 }
 
-/* Elements of a cell when count elements are cut into that many. */
-GR_HD static size_t cell_size(const struct gr_split *s, size_t count, size_t cells)
+/* Elements of a cell when count elements are cut into so many. */
+static size_t cell_size(const struct gr_split *s, size_t count, size_t cells)
 {
     return ceil_div(ceil_div(count, cells), s->align) * s->align;
 }
 
-GR_HD size_t gr_split_block(const struct gr_split *s, int b)
+size_t gr_split_block(const struct gr_split *s, int b)
 {
     size_t begin;
 
     if (NULL != s->counts) {
-        return GR_LOAD(&s->counts[b]);
+        return s->counts[b];
     }
     begin = (size_t) b * s->block;
     if (begin >= s->last_end) {
@@ -31,31 +31,40 @@ GR_HD size_t gr_split_block(const struct gr_split *s, int b)
     return s->last_end - begin < s->block ? s->last_end - begin : s->block;
 }
 
-GR_HD static size_t block_begin(const struct gr_split *s, int b)
+static size_t block_begin(const struct gr_split *s, int b)
 {
     size_t begin = 0;
     int k;
 
     if (NULL != s->displs) {
-        return GR_LOAD(&s->displs[b]);
+        return s->displs[b];
     }
     if (NULL == s->counts) {
         return (size_t) b * s->block;
     }
     for (k = 0; k < b; k++) {
-        begin += GR_LOAD(&s->counts[k]);
+        begin += s->counts[k];
     }
     return begin;
 }
 
-GR_HD struct gr_range gr_split_at(const struct gr_split *s, enum gr_space space, uint32_t channel,
-                                  uint32_t slice, uint32_t chunk)
+size_t gr_split_cells(const struct gr_split *s)
+{
+    return (size_t) s->nslices * s->nchunks;
+}
+
+/* Elements of a cell of a block that has count of them. */
+static size_t cell_of(const struct gr_split *s, size_t count)
+{
+    return NULL == s->counts ? s->cell : cell_size(s, count, gr_split_cells(s) * s->nchannels);
+}
+
+struct gr_range gr_split_at(const struct gr_split *s, enum gr_space space, uint32_t channel,
+                            uint32_t slice, uint32_t chunk)
 {
     int blocks = GR_BLOCKS == s->layout;
-    size_t count = blocks ? gr_split_block(s, (int) chunk) : s->total;
-    size_t per_channel = (size_t) s->nslices * (blocks ? 1 : s->nchunks);
-    size_t number = channel * per_channel + (blocks ? slice : (size_t) slice * s->nchunks + chunk);
-    size_t cell = cell_size(s, count, per_channel * s->nchannels);
+    size_t count = blocks ? gr_split_block(s, (int) chunk) : s->total, cell = cell_of(s, count);
+    size_t number = ((size_t) channel * s->nslices + slice) * s->nchunks + (blocks ? 0 : chunk);
     struct gr_range r;
 
     r.offset = number * cell;
@@ -69,9 +78,17 @@ GR_HD struct gr_range gr_split_at(const struct gr_split *s, enum gr_space space,
     return r;
 }
 
-size_t gr_split_cells(const struct gr_split *s)
+void gr_split_list(const struct gr_split *s, struct gr_cells *cells)
 {
-    return (size_t) s->nslices * (GR_BLOCKS == s->layout ? 1 : s->nchunks);
+    size_t end = 0;
+    int b;
+
+    for (b = 0; b < s->nblocks; b++) {
+        cells[b].begin = NULL != s->displs ? s->displs[b] : end;
+        cells[b].count = gr_split_block(s, b);
+        cells[b].cell = cell_of(s, cells[b].count);
+        end += cells[b].count;
+    }
 }
 
 struct gr_range gr_split_run(const struct gr_split *s, enum gr_space space, uint32_t channel,
@@ -79,8 +96,8 @@ struct gr_range gr_split_run(const struct gr_split *s, enum gr_space space, uint
 {
     int blocks = GR_BLOCKS == s->layout;
     size_t count = blocks ? gr_split_block(s, block) : s->total, cells = gr_split_cells(s);
-    size_t size = cell_size(s, count, cells * s->nchannels),
-           begin = (channel * cells + cell) * size, end = begin + n * size;
+    size_t size = cell_of(s, count), begin = (channel * cells + cell) * size,
+           end = begin + n * size;
     struct gr_range r;
 
     begin = begin < count ? begin : count;
@@ -101,20 +118,6 @@ static size_t largest_block(const struct gr_split *s)
         most = n > most ? n : most;
     }
     return most;
-}
-
-/* A power of two where there is a limit, which is one. */
-static uint32_t chunks_of_slice(size_t cells, uint32_t most)
-{
-    uint32_t n = 1;
-
-    if (0 == most) {
-        return (uint32_t) cells;
-    }
-    while (n < cells && n < most) {
-        n *= 2;
-    }
-    return n;
 }
 
 void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
@@ -148,7 +151,10 @@ void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
     if (GR_BLOCKS == s->layout) {
         s->nslices = (uint32_t) cells;
     } else {
-        s->nchunks = chunks_of_slice(cells, shape->slice_chunks);
-        s->nslices = (uint32_t) ceil_div(cells, s->nchunks);
+        /* as few slices as can be, of as few chunks */
+        s->nslices = 0 == shape->slice_chunks ? 1 : (uint32_t) ceil_div(cells, shape->slice_chunks);
+        s->nchunks = (uint32_t) ceil_div(cells, s->nslices);
     }
+    s->cell = cell_size(s, GR_BLOCKS == s->layout ? s->block : s->total,
+                        gr_split_cells(s) * s->nchannels);
 }

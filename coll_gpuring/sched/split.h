@@ -21,14 +21,17 @@
 
 #include "sched/sched.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A range of elements. */
 struct gr_range {
     size_t offset; /* of its first element */
     size_t count;  /* number of elements */
+};
+
+/* Where the cells of a block lie: cell number n is at begin + n * cell, up to begin + count. */
+struct gr_cells {
+    size_t begin; /* of the block, in a space that has all blocks */
+    size_t count; /* elements of the block */
+    size_t cell;  /* elements of a cell; the last ones are shorter or empty */
 };
 
 /* Which blocks the caller's buffer of a space holds. */
@@ -52,6 +55,7 @@ struct gr_split {
     uint32_t nchannels;     /* shares of each block, one per channel */
     uint32_t nslices;       /* slices of a channel's share */
     uint32_t nchunks;       /* GR_PIPE: chunks of a slice. GR_BLOCKS: 1 */
+    size_t cell;            /* elements of a cell where counts is NULL */
     /* cells begin at multiples of this many elements from their block's start */
     size_t align;
 };
@@ -70,10 +74,7 @@ struct gr_shape {
     uint32_t nchannels; /* >= 1 */
     size_t chunk_elems; /* most elements of a chunk, >= 1 */
     size_t align;       /* elements, >= 1; dropped to 1 where it is above chunk_elems */
-    /*
-     * GR_PIPE: most chunks of a slice, a power of two (gr_algo_slice_chunks()); 0: all chunks are
-     * in one slice
-     */
+    /* GR_PIPE: most chunks of a slice (gr_algo_slice_chunks()); 0: all chunks are in one slice */
     uint32_t slice_chunks;
 };
 
@@ -88,8 +89,11 @@ void gr_split_init(struct gr_split *split, const struct gr_shape *shape);
  * Where chunk number `chunk` of (channel, slice) lies in the space. With GR_BLOCKS and
  * GR_HOLDS_OWN, the offset is from the beginning of the chunk's block: the buffer has no other one.
  */
-GR_HD struct gr_range gr_split_at(const struct gr_split *split, enum gr_space space,
-                                  uint32_t channel, uint32_t slice, uint32_t chunk);
+struct gr_range gr_split_at(const struct gr_split *split, enum gr_space space, uint32_t channel,
+                            uint32_t slice, uint32_t chunk);
+
+/* Write down the cells of all blocks (GR_BLOCKS): cells has an entry for each. */
+void gr_split_list(const struct gr_split *split, struct gr_cells *cells);
 
 /*
  * The cells of a channel in one block, which follow each other in time: its slices (GR_BLOCKS), or
@@ -102,9 +106,6 @@ struct gr_range gr_split_run(const struct gr_split *split, enum gr_space space, 
                              int block, size_t cell, size_t n);
 
 /* Elements of block b (GR_BLOCKS). */
-GR_HD size_t gr_split_block(const struct gr_split *split, int b);
+size_t gr_split_block(const struct gr_split *split, int b);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

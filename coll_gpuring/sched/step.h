@@ -12,20 +12,13 @@
  *      ...     ---'              ^      |   '---> ...
  *                             operand   '-------> dest       STORE
  *
- * libc only; compiles as C11, C++ and CUDA.
+ * libc only; kernels include it, so it compiles as C++, too.
  */
 #ifndef GR_SCHED_STEP_H
 #define GR_SCHED_STEP_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/host_device.h"
-
-/* An element of an array that a schedule or a split refers to; kernels read it in their own way. */
-#if !defined(GR_LOAD)
-#define GR_LOAD(at) (*(at))
-#endif
 
 /*
  * What a step does, in the order in which it is done. A step without bits does nothing and is

@@ -21,10 +21,6 @@
 
 #include "sched/sched.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Whether the ranks form a torus of p numbers. */
 int gr_torus_fits(int p, const struct gr_torus *torus);
 
@@ -60,7 +56,4 @@ struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s, int most_rows);
 int gr_torus_position(const struct gr_torus *t, int d, int up, int x);
 int gr_torus_coord_at(const struct gr_torus *t, int d, int up, int position);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

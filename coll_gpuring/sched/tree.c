@@ -33,7 +33,7 @@
  */
 #include "sched/tree.h"
 
-GR_HD static int floor_log2(int n)
+static int floor_log2(int n)
 {
     int l = 0;
 
@@ -44,13 +44,13 @@ GR_HD static int floor_log2(int n)
     return l;
 }
 
-GR_HD int gr_tree_height(int n)
+int gr_tree_height(int n)
 {
     return n > 0 ? floor_log2(n) + 1 : 0;
 }
 
 /* Distance from the root (1..n) to the label in tree t, and back. */
-GR_HD static int label_of(int n, int t, int distance)
+static int label_of(int n, int t, int distance)
 {
     if (0 == t) {
         return distance;
@@ -58,7 +58,7 @@ GR_HD static int label_of(int n, int t, int distance)
     return 0 == n % 2 ? n + 1 - distance : distance % n + 1;
 }
 
-GR_HD static int distance_of(int n, int t, int label)
+static int distance_of(int n, int t, int label)
 {
     if (0 == t) {
         return label;
@@ -67,7 +67,7 @@ GR_HD static int distance_of(int n, int t, int label)
 }
 
 /* The parent's label, 0 at the top. */
-GR_HD static int label_parent(int n, int x)
+static int label_parent(int n, int x)
 {
     int b = x & -x;
     int up = (x ^ b) | (b << 1);
@@ -76,7 +76,7 @@ GR_HD static int label_parent(int n, int x)
 }
 
 /* The child's label on that side (-1 left, +1 right), 0 where there is none. */
-GR_HD static int label_kid(int n, int x, int side)
+static int label_kid(int n, int x, int side)
 {
     int h = (x & -x) >> 1;
 
@@ -89,7 +89,7 @@ GR_HD static int label_kid(int n, int x, int side)
     return h > 0 ? x + h : 0;
 }
 
-GR_HD struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t)
+struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t)
 {
     struct gr_tree_node v;
     int n = p - 1;
@@ -102,7 +102,7 @@ GR_HD struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t)
     v.kid[0] = v.kid[1] = v.kid[2] = -1;
     if (0 == d) {
         if (n > 0) {
-            gr_put(v.kid, v.nkids++, (root + distance_of(n, t, 1 << floor_log2(n))) % p);
+            v.kid[v.nkids++] = (root + distance_of(n, t, 1 << floor_log2(n))) % p;
         }
         return v;
     }
@@ -110,7 +110,7 @@ GR_HD struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t)
     for (side = -1; side <= 1; side += 2) {
         y = label_kid(n, x, side);
         if (y > 0) {
-            gr_put(v.kid, v.nkids++, (root + distance_of(n, t, y)) % p);
+            v.kid[v.nkids++] = (root + distance_of(n, t, y)) % p;
         }
     }
     y = label_parent(n, x);
@@ -122,21 +122,19 @@ GR_HD struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t)
 }
 
 /* Chunks of tree t: the even or the odd ones. */
-GR_HD static uint32_t tree_chunks(const struct gr_sched *s, int t)
+static uint32_t tree_chunks(const struct gr_sched *s, int t)
 {
     return (s->nchunks + 1 - (uint32_t) t) / 2;
 }
 
 /* Combine the children's sums with my input and pass the result on; the root keeps it. */
-GR_HD static void tree_up(const struct gr_sched *s, const struct gr_tree_node *v, struct gr_step *t)
+static void tree_up(const struct gr_sched *s, const struct gr_tree_node *v, struct gr_step *t)
 {
     int k;
 
     t->bits = v->nkids > 0 ? GR_RECV | GR_REDUCE : 0;
-    for (k = 0; k < GR_FAN; k++) { /* not k < nkids: see gr_put() */
-        if (k < v->nkids) {
-            gr_step_from(s, t, v->kid[k]);
-        }
+    for (k = 0; k < v->nkids; k++) {
+        gr_step_from(s, t, v->kid[k]);
     }
     if (v->parent >= 0) {
         t->bits |= GR_SEND;
@@ -147,8 +145,7 @@ GR_HD static void tree_up(const struct gr_sched *s, const struct gr_tree_node *v
 }
 
 /* Pass the result on, which I have taken from the parent and keep; the root has it. */
-GR_HD static void tree_down(const struct gr_sched *s, const struct gr_tree_node *v,
-                            struct gr_step *t)
+static void tree_down(const struct gr_sched *s, const struct gr_tree_node *v, struct gr_step *t)
 {
     int k;
 
@@ -159,22 +156,20 @@ GR_HD static void tree_down(const struct gr_sched *s, const struct gr_tree_node 
     if (v->nkids > 0) {
         t->bits |= GR_SEND | GR_FINAL;
     }
-    for (k = 0; k < GR_FAN; k++) {
-        if (k < v->nkids) {
-            gr_step_to(s, t, v->kid[k]);
-        }
+    for (k = 0; k < v->nkids; k++) {
+        gr_step_to(s, t, v->kid[k]);
     }
 }
 
-GR_HD uint32_t gr_tree_grid_len(const struct gr_sched *s, int height)
+uint32_t gr_tree_grid_len(const struct gr_sched *s, int height)
 {
     uint32_t each = GR_COLL_ALLREDUCE == s->coll ? 2 : 1;
 
     return 2 * each * (tree_chunks(s, 0) + each * (uint32_t) height);
 }
 
-GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v,
-                                       int height, uint32_t i)
+struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v, int height,
+                                 uint32_t i)
 {
     int both = GR_COLL_ALLREDUCE == s->coll;
     int t = gr_tree_of_step(i);
@@ -200,19 +195,17 @@ GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr
     return step;
 }
 
-GR_HD uint32_t gr_tree_len(const struct gr_sched *s)
+uint32_t gr_tree_len(const struct gr_sched *s)
 {
     return gr_tree_grid_len(s, gr_tree_height(s->p - 1));
 }
 
-GR_HD struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
+struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_tree_node v = gr_tree_node_of(s->p, s->pos, s->root, gr_tree_of_step(i));
 
     return gr_tree_grid_step(s, &v, gr_tree_height(s->p - 1), i);
 }
-
-#if !defined(GR_SCHED_FOR_KERNELS)
 
 static struct gr_cost_pipe tree_pipe(const struct gr_cost_terms *t)
 {
@@ -243,12 +236,10 @@ const struct gr_algorithm gr_algorithm_tree = {
     .help = "two binary trees below the root, each with every other chunk",
     .colls = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
     .pipes = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
-    .traits = GR_TRAIT_ROOTED,
+    .traits = GR_TRAIT_ROOTED | GR_TRAIT_PIPELINED,
     .len = gr_tree_len,
     .step = gr_tree_step,
     .links = gr_links_two_trees,
     .pipe = tree_pipe,
     .internode_cost = tree_internode_cost,
 };
-
-#endif

@@ -16,27 +16,19 @@ struct gr_tree_node {
     int depth;           /* links to the root; 0: it is the root */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The greatest depth in a tree over n labels; 0 when the root is alone. */
-GR_HD int gr_tree_height(int n);
+int gr_tree_height(int n);
 
 /* The node of pos in tree t (0, 1) of the double binary tree over p positions with that root. */
-GR_HD struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t);
+struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t);
 
 /* The steps of two trees in which no depth is above height; v: my node in the tree of step i. */
-GR_HD uint32_t gr_tree_grid_len(const struct gr_sched *s, int height);
-GR_HD struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v,
-                                       int height, uint32_t i);
-
-#ifdef __cplusplus
-}
-#endif
+uint32_t gr_tree_grid_len(const struct gr_sched *s, int height);
+struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v, int height,
+                                 uint32_t i);
 
 /* The tree, 0 or 1, of step i of the grid: the two take turns. */
-GR_HD static inline int gr_tree_of_step(uint32_t i)
+static inline int gr_tree_of_step(uint32_t i)
 {
     return (int) (i % 2);
 }

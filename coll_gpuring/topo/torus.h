@@ -6,17 +6,9 @@
  *      8 - 9 -10 -11 -         4 x 3; rank = x + 4 y. Each connection is two links, one in each
  *      4 - 5 - 6 - 7 -         direction. If dimension 0 is a ring, 3 and 0 are connected. In a
  *      0 - 1 - 2 - 3 -         ring of 2, the ranks are connected twice, up (+) and down (-).
- *
- * Schedules use the inline functions, which compile for host and device.
  */
 #ifndef GR_TOPO_TORUS_H
 #define GR_TOPO_TORUS_H
-
-#include "base/host_device.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define GR_MAX_DIMS 4
 
@@ -29,13 +21,13 @@ struct gr_torus {
 };
 
 /* Whether dimension d is a line. */
-GR_HD static inline int gr_torus_is_line(const struct gr_torus *t, int d)
+static inline int gr_torus_is_line(const struct gr_torus *t, int d)
 {
     return (int) (t->mesh >> d & 1u);
 }
 
 /* Difference of the rank numbers of two neighbours in dimension d. */
-GR_HD static inline int gr_torus_stride(const struct gr_torus *t, int d)
+static inline int gr_torus_stride(const struct gr_torus *t, int d)
 {
     int stride = 1, k;
 
@@ -46,19 +38,19 @@ GR_HD static inline int gr_torus_stride(const struct gr_torus *t, int d)
 }
 
 /* The rank's coordinate in dimension d. */
-GR_HD static inline int gr_torus_coord(const struct gr_torus *t, int rank, int d)
+static inline int gr_torus_coord(const struct gr_torus *t, int rank, int d)
 {
     return rank / gr_torus_stride(t, d) % t->dims[d];
 }
 
 /* The rank with coordinate x (0..extent-1) in dimension d, and otherwise this rank's. */
-GR_HD static inline int gr_torus_at(const struct gr_torus *t, int rank, int d, int x)
+static inline int gr_torus_at(const struct gr_torus *t, int rank, int d, int x)
 {
     return rank + (x - gr_torus_coord(t, rank, d)) * gr_torus_stride(t, d);
 }
 
 /* The rank `hops` links away in dimension d, upwards if hops > 0; -1: beyond a line's end. */
-GR_HD static inline int gr_torus_move(const struct gr_torus *t, int rank, int d, int hops)
+static inline int gr_torus_move(const struct gr_torus *t, int rank, int d, int hops)
 {
     int extent = t->dims[d], x = gr_torus_coord(t, rank, d) + hops;
 
@@ -73,7 +65,7 @@ GR_HD static inline int gr_torus_move(const struct gr_torus *t, int rank, int d,
  * Halfway around a ring the route goes up from even coordinates and down from odd ones, which
  * balances the two directions.
  */
-GR_HD static inline int gr_torus_offset(const struct gr_torus *t, int d, int x, int y)
+static inline int gr_torus_offset(const struct gr_torus *t, int d, int x, int y)
 {
     int extent = t->dims[d], up = (y - x + extent) % extent;
 
@@ -87,7 +79,7 @@ GR_HD static inline int gr_torus_offset(const struct gr_torus *t, int d, int x, 
  * The number of the link from a rank in dimension d, upwards (up != 0) or downwards. A line's ends
  * have such a number, too, which no link uses.
  */
-GR_HD static inline int gr_torus_link(const struct gr_torus *t, int rank, int d, int up)
+static inline int gr_torus_link(const struct gr_torus *t, int rank, int d, int up)
 {
     return 2 * (rank * t->ndims + d) + (0 == up);
 }
@@ -104,7 +96,4 @@ int gr_torus_size(const struct gr_torus *torus);
 /* All link numbers are below this. */
 int gr_torus_links(const struct gr_torus *torus);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

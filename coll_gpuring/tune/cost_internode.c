@@ -70,19 +70,14 @@ static double best_chunk(const struct pipeline *pipe, double s)
     return fmin(sqrt(fewest * (pipe->own + pipe->trip / pipe->slots)), enough);
 }
 
-/* The chunks of a pipeline, and their length: a power of two where slices have at most so many. */
+/* The chunks of a pipeline, and their length. */
 static double cut_pipeline(const struct gr_select_args *q, const struct pipeline *pipe,
-                           uint32_t most, size_t *chunk_bytes)
+                           size_t *chunk_bytes)
 {
-    double s = (double) q->bytes, chunk = best_chunk(pipe, s), limit = (double) q->slot_bytes, n;
+    double s = (double) q->bytes, chunk = best_chunk(pipe, s), limit = (double) q->slot_bytes;
 
     chunk = chunk < MIN_CHUNK ? MIN_CHUNK : chunk;
     chunk = chunk < limit ? chunk : limit;
-    if (most > 1 && s > chunk) {
-        n = exp2(round(log2(s / chunk)));
-        chunk = ceil(s / n / 64) * 64;
-        chunk = chunk < limit ? chunk : limit;
-    }
     *chunk_bytes = (size_t) chunk / 64 * 64;
     return s > 0 ? ceil(s / chunk) : 1;
 }
@@ -92,11 +87,9 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
 {
     struct gr_cost_terms terms = gr_terms_of(costs, q, GR_BY_SLOTS);
     struct gr_internode_cost c = gr_algorithms[algo]->internode_cost(&terms);
-    double s = (double) q->bytes, own = gr_terms_message(&q->internode), n, once, slices, passed,
-           waits;
+    double s = (double) q->bytes, own = gr_terms_message(&q->internode), n, once, passed, waits;
     double rails = q->internode.rails > 1 ? q->internode.rails : 1,
            byte = q->internode.byte * (nchannels < rails ? rails / nchannels : 1);
-    uint32_t most = gr_algo_slice_chunks(algo);
 
     once = c.hops * q->internode.step +
            c.local_hops * (q->internode.oversubscribed ? fmax(costs->by[GR_BY_SLOTS].step, TURN)
@@ -109,16 +102,14 @@ double gr_cost_internode(const struct gr_costs *costs, const struct gr_select_ar
                                 .trip = 2 * q->internode.step,
                                 .slots = q->nslots * nchannels * (c.two_trees ? 2 : 1)};
 
-        n = cut_pipeline(q, &pipe, most, chunk_bytes);
-        /* none begins before the one before is through */
-        slices = most > 1 ? ceil(n / most / nchannels) : 1;
-        waits = slices * (ceil(n / slices / pipe.slots) - 1);
+        n = cut_pipeline(q, &pipe, chunk_bytes);
+        waits = ceil(n / pipe.slots) - 1;
         /* a single chunk is one tree's: to two below one */
         c.bytes += c.two_trees && n < 2 ? s : 0;
         /* a chunk, whole, at each node on its way */
         passed = n < 2 && s <= PACKET && 1 == q->internode.ranks ? 0 : s / n * byte;
-        return slices * (once + (c.hops - 1) * passed) + (n - slices) * pipe.own +
-               waits * idle(&pipe, s / n) + c.bytes * byte;
+        return once + (c.hops - 1) * passed + (n - 1) * pipe.own + waits * idle(&pipe, s / n) +
+               c.bytes * byte;
     }
     *chunk_bytes = q->slot_bytes;
     /* slices of other channels fill the time in which one waits */

@@ -3,7 +3,7 @@
 #
 # Which folder may include which (docs/architecture.md, "Folders"), and the languages that schedules compile as. Prints TAP.
 # Every check is run twice: on the sources, where it must find nothing, and on a copy with one fault planted,
-# where it must find that. Environment: srcdir (default: two folders up), CC, CXX, NVCC.
+# where it must find that. Environment: srcdir (default: two folders up), CC.
 set -u
 export LC_ALL=C
 srcdir=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
@@ -156,15 +156,6 @@ compile() {
     done
 }
 as_c11() { compile "$1" "${CC:-cc}" -I"$1/coll_gpuring" -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only; }
-as_cxx() { compile "$1" "${CXX:-g++}" -I"$1/coll_gpuring" -x c++ -Wall -Wextra -Wno-missing-field-initializers -Werror -fsyntax-only; }
-# those whose steps kernels compute
-as_cuda() {
-    asked=$only
-    for only in ${asked:-split.c steps.c $(sed -n 's/^#include "sched\/\(.*\.c\)"$/\1/p' "$1/coll_gpuring/sched/registry.h")}; do
-        compile "$1" "$nvcc" -I"$1/coll_gpuring" -x cu -Werror cross-execution-space-call -c -o "$work/cuda.o"
-    done
-    only=$asked
-}
 
 # ---- running the checks ----
 
@@ -184,12 +175,6 @@ check() {
     echo "found nothing in a copy with: $3: $4" >"$work/found"
     grep -qF -e "${3##*/}" "$work/planted"
     tap_result $? "    and finds one that was planted in $3" "$work/found"
-}
-
-# skip TITLE REASON, for a check and its plant
-skip() {
-    tap_skip "$1" "$2"
-    tap_skip "    and finds one that was planted" "$2"
 }
 
 check "schedules know only schedules, and the torus" own_folders coll_gpuring/sched/split.h '#include "../link/fifo.h"'
@@ -223,19 +208,4 @@ check "no file needs another that needs it" circles coll_gpuring/sched/split.c \
     'int gr_planted(void);\nint gr_planted(void)\n{\n    gr_plan_build(0, 0, 0);\n    return 0;\n}'
 check "schedules compile as C11" as_c11 coll_gpuring/sched/chain.c \
     'int x(void);\nint x(void)\n{\n    return ({ 1; });\n}'
-if command -v "${CXX:-g++}" >/dev/null; then
-    check "schedules compile as C++" as_cxx coll_gpuring/sched/flat.c \
-        'int *x(void *p);\nint *x(void *p)\n{\n    return p;\n}'
-else
-    skip "schedules compile as C++" "no C++ compiler"
-fi
-nvcc=${NVCC:-$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)}
-if ! in_all; then
-    : # the build of the kernels shows most of it
-elif [ -n "$nvcc" ]; then
-    check "schedules that kernels compute compile as CUDA, and device code calls device code only" as_cuda coll_gpuring/sched/ring.c \
-        'int host_only(void);\nGR_HD int x(void);\nGR_HD int x(void)\n{\n    return host_only();\n}'
-else
-    skip "schedules that kernels compute compile as CUDA, and device code calls device code only" "no nvcc on PATH or in /usr/local/cuda/bin"
-fi
 tap_done

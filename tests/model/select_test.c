@@ -177,27 +177,12 @@ static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
     }
 }
 
-/* Pipelines of node trees have slices of a number of chunks that is a power of two. */
-static void chunks_of_node_trees_are_a_power_of_two(void **state)
-{
-    struct gr_select_args q = nodes_question(GR_COLL_ALLREDUCE, 16, 4);
-    size_t chunk, pieces;
-
-    (void) state;
-    for (q.bytes = (size_t) 32 << 10; q.bytes <= (size_t) 1 << 30; q.bytes *= 2) {
-        (void) gr_cost(&gr_costs_host, &q, GR_ALGO_NODE_TREE, GR_BY_SLOTS, &chunk);
-        pieces = (q.bytes + chunk - 1) / chunk;
-        assert_true(pieces > 1 && 0 == (pieces & (pieces - 1)));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices_are_legal_and_repeatable),
         cmocka_unit_test(what_is_not_there_does_not_count),
         cmocka_unit_test(mailboxes_are_left_where_a_call_does_not_fit),
-        cmocka_unit_test(chunks_of_node_trees_are_a_power_of_two),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,7 +212,9 @@ static void locate(const struct sym *w, size_t count, size_t k, int owner, struc
 {
     const struct gr_split *split = &w->ranks[0].plan.split;
     size_t per_channel = (size_t) split->nslices * split->nchunks;
-    size_t cell = up_to(count, per_channel * split->nchannels, split->align);
+    /* blocks at the end of a vector that is cut into some are shorter, and their cells are not */
+    size_t cell = up_to(GR_BLOCKS == split->layout && NULL == split->counts ? split->block : count,
+                        per_channel * split->nchannels, split->align);
     size_t piece = k / cell;
 
     e->channel = (uint32_t) (piece / per_channel);

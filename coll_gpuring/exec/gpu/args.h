@@ -13,7 +13,8 @@
 #ifndef GR_EXEC_GPU_ARGS_H
 #define GR_EXEC_GPU_ARGS_H
 
-#include "sched/split.h"
+#include "sched/protocol.h"
+#include "sched/step.h"
 
 #include "exec/gpu/kernels.h"
 
@@ -68,13 +69,16 @@ struct gr_gpu_end {
     gr_gpu_ptr
         mine; /* counter that this end writes: the writer's tail (0: none), or reader's head */
     gr_gpu_ptr other; /* counter that the other end writes; 0: none, for readers of LL and LL128 */
-    uint64_t count;   /* value of the counter `mine`; the kernel writes it */
 
     /*
      * uint32_t [slot]: bytes in use of each slot, which a writer stores before the tail. The
      * network reads it: valid_bytes of struct gr_fifo (link/fifo.h). 0: inside a node
      */
     gr_gpu_ptr valid_bytes;
+
+    /* Kernels write these: */
+    uint64_t count;    /* value of the counter `mine` */
+    uint64_t position; /* its slot: count modulo the link's number of slots */
 };
 
 /*
@@ -102,12 +106,34 @@ struct gr_gpu_cursor {
 };
 
 /*
- * A step of a precomputed schedule (step_tables.h), for algorithms whose steps kernels do not
- * compute.
+ * A step as kernels read it (step_tables.h): struct gr_step, with numbers modulo 2^16. All threads
+ * of a scheduler load the head, and each one the end of its own link.
  */
+struct gr_gpu_step_head {
+    uint8_t bits, operand, dest, nfrom, nto, before;
+    uint16_t first, stride, count, shift, pad;
+};
 struct gr_gpu_step {
-    struct gr_step step;
-    uint32_t pad; /* to a multiple of 16 bytes */
+    struct gr_gpu_step_head head;
+    uint16_t end[2 * GR_FAN]; /* ranks: from[], then to[] */
+};
+
+/* Most ranks: what a step can name. */
+#define GR_GPU_RANKS UINT16_MAX
+
+/*
+ * Where chunks lie: the numbers of struct gr_split from which a kernel finds one without a division.
+ * Cell number n of a block is at begin + n * cell, up to begin + count.
+ */
+struct gr_gpu_split {
+    gr_gpu_ptr cells; /* struct gr_cells of each block; 0: blocks are as long as each other */
+    uint64_t block;   /* elements of a block, and where cells is 0 the distance of blocks */
+    uint64_t end;     /* elements of all blocks: the last ones may be shorter or empty */
+    uint64_t cell;    /* elements of a cell */
+    uint32_t blocks;  /* 1: chunks are blocks; 0: of one block, the vector */
+    uint32_t own;     /* bit s: space s has this rank's own block only, at 0 */
+    uint32_t nslices; /* slices of a channel */
+    uint32_t nchunks; /* cells of a slice in a block */
 };
 
 /* Why a block has exited. */
@@ -134,7 +160,13 @@ struct gr_gpu_report {
 /* One word, so that one store says all: state, number of the launch, slots handled in it. */
 #define GR_GPU_REPORT_LAUNCHES ((uint64_t) 1 << 30) /* launches are numbered modulo this */
 
-GR_HD static inline uint64_t gr_gpu_report_word(uint64_t launch, uint32_t state, uint64_t moved)
+#if defined(__CUDACC__)
+#define GR_HOST_DEVICE __host__ __device__
+#else
+#define GR_HOST_DEVICE
+#endif
+GR_HOST_DEVICE static inline uint64_t gr_gpu_report_word(uint64_t launch, uint32_t state,
+                                                         uint64_t moved)
 {
     return moved << 32 | launch % GR_GPU_REPORT_LAUNCHES << 2 | state;
 }
@@ -157,18 +189,17 @@ static inline uint64_t gr_gpu_report_moved(uint64_t word)
 
 /* The argument of every kernel, by value. */
 struct gr_gpu_args {
-    struct gr_split split; /* its counts and displs are in device or pinned memory */
-    struct gr_sched
-        sched[2];        /* channel c uses number c % 2; its order is in device memory, or NULL */
+    struct gr_gpu_split split;
     gr_gpu_ptr space[3]; /* address of element 0, by enum gr_space */
-    gr_gpu_ptr steps; /* struct gr_gpu_step [channel % schedules * nsteps + number]; 0: computed */
-    uint32_t nsteps;  /* steps of a channel in one slice */
-    uint32_t schedules; /* number of different schedules of channels: gr_algo_schedules() */
-    gr_gpu_ptr in;      /* struct gr_gpu_end [channel * sched.p + rank]: links from ranks */
-    gr_gpu_ptr out;     /* struct gr_gpu_end [channel * sched.p + rank]: links to ranks */
-    uint32_t protocol;  /* enum gr_protocol */
-    gr_gpu_ptr cursor;  /* struct gr_gpu_cursor [channel], in device memory */
-    gr_gpu_ptr report;  /* struct gr_gpu_report [channel], in pinned host memory */
+    gr_gpu_ptr steps;    /* struct gr_gpu_step [channel % schedules * nsteps + number] */
+    uint32_t nsteps;     /* steps of a channel in one slice */
+    uint32_t schedules;  /* number of different schedules of channels: gr_algo_schedules() */
+    uint32_t p;          /* number of ranks */
+    gr_gpu_ptr in;       /* struct gr_gpu_end [channel * p + rank]: links from ranks */
+    gr_gpu_ptr out;      /* struct gr_gpu_end [channel * p + rank]: links to ranks */
+    uint32_t protocol;   /* enum gr_protocol */
+    gr_gpu_ptr cursor;   /* struct gr_gpu_cursor [channel], in device memory */
+    gr_gpu_ptr report;   /* struct gr_gpu_report [channel], in pinned host memory */
     gr_gpu_ptr abort;  /* a uint64_t in pinned host memory; not 0: blocks that wait exit for good */
     uint64_t launch;   /* number of this launch, increasing */
     uint64_t patience; /* polls after which a block exits, >= 1 */

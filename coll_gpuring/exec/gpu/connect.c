@@ -96,9 +96,6 @@ static int reserve(struct gr_join *join)
     if (0 == rc) {
         rc = gr_gpu_remote_lease(team, out->gpu + out->near, out->n - out->near, 1);
     }
-    if (0 == rc) {
-        rc = gr_gpu_team_write_steps(team, (enum gr_algo) join->way, join->root);
-    }
     for (k = 0; 0 == rc && k < in->near; k++) {
         in->gpu[k].handle = gr_gpu_pool_export(team->pool, in->gpu[k].slab);
     }

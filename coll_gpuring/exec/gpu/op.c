@@ -63,6 +63,7 @@ static struct gr_plan_spec translate(const struct gr_plan_spec *spec, struct gr_
     size_t scale = counts_bytes(kernel) ? r.elem_bytes : 1,
            *pinned = gr_gpu_team_pinned(team, GR_PINNED_COUNTS);
 
+    r.slice_chunks = GR_GPU_SLICE_CHUNKS;
     r.elem_bytes /= scale;
     r.total *= scale;
     r.block *= scale;
@@ -71,49 +72,40 @@ static struct gr_plan_spec translate(const struct gr_plan_spec *spec, struct gr_
     return r;
 }
 
-/* Put the copy of counts and displs to the device on the stream. */
-static int send_counts(struct gr_gpu_op *op)
+/* Set where chunks lie. Cells that differ from block to block are put on the stream, as a copy. */
+static int set_split(struct gr_gpu_op *op)
 {
     struct gr_gpu_team *team = op->team;
-    size_t p = (size_t) team->p;
-    gr_gpu_ptr at = gr_gpu_team_region(team, GR_REGION_COUNTS),
-               pinned = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_pinned(team, GR_PINNED_COUNTS);
+    const struct gr_split *s = &op->split;
+    struct gr_gpu_split *to = &op->args.split;
+    struct gr_cells *cells = gr_gpu_team_pinned(team, GR_PINNED_CELLS);
 
-    if (NULL == op->args.split.counts && NULL == op->args.split.displs) {
+    *to = gr_gpu_split_of(s);
+    if (NULL == s->counts && NULL == s->displs) {
         return 0;
     }
-    if (NULL != op->args.split.counts) {
-        op->args.split.counts = (const size_t *) at;
-    }
-    if (NULL != op->args.split.displs) {
-        op->args.split.displs = (const size_t *) at + p;
-    }
-    return gr_gpu_stream_copy(team->stream, at, pinned, 2 * p * sizeof(size_t));
+    gr_split_list(s, cells);
+    to->cells = gr_gpu_team_region(team, GR_REGION_CELLS);
+    return gr_gpu_stream_copy(team->stream, to->cells, (gr_gpu_ptr) (uintptr_t) cells,
+                              (size_t) team->p * sizeof(*cells));
 }
 
-/* Set the schedules of the call. The kernel computes their steps, or reads a table of them. */
-static void set_schedules(struct gr_gpu_op *op, const struct gr_plan_spec *r)
+/* Set the schedules of the call, and the table of their steps. */
+static int set_schedules(struct gr_gpu_op *op, const struct gr_plan_spec *r)
 {
     struct gr_gpu_team *team = op->team;
-    struct gr_gpu_args *a = &op->args;
-    struct gr_gpu_table table =
-        gr_gpu_team_steps(team, r->coll, r->algo, r->root, a->split.nchunks);
-    int k;
+    struct gr_gpu_table table;
+    int rc = gr_gpu_team_steps(team, r, op->split.nchunks, &table), k;
 
-    /* tables are written when links are made */
-    assert(gr_algo_is_precomputed(r->algo) == (0 != table.at));
     for (k = 0; k < 2; k++) {
         op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k],
-                                     team->rings.where[k], (uint32_t) k, a->split.nchunks);
-        a->sched[k] = op->sched[k];
-        a->sched[k].order = NULL == op->sched[k].order
-                                ? NULL
-                                : (const int *) gr_gpu_team_region(
-                                      team, 0 == k ? GR_REGION_ORDER_0 : GR_REGION_ORDER_1);
+                                     team->rings.where[k], (uint32_t) k, op->split.nchunks);
     }
-    a->steps = table.at;
-    a->nsteps = table.nsteps;
-    a->schedules = table.schedules;
+    op->args.steps = table.at;
+    op->args.nsteps = table.nsteps;
+    op->args.schedules = table.schedules;
+    op->args.p = (uint32_t) team->p;
+    return rc;
 }
 
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_plan_spec *spec,
@@ -137,10 +129,8 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     gr_gpu_remote_hold(team, 1);
     r = translate(spec, team, kernel);
     most = simple ? team->slot_bytes : gr_line_bytes(r.protocol, r.threads, r.elem_bytes);
-    a->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_ALIGN : 16);
-    op->split = a->split;
+    op->split = gr_plan_split(&r, team->p, most, team->nslots, simple ? GR_GPU_ALIGN : 16);
     op->elem_bytes = r.elem_bytes;
-    set_schedules(op, &r);
     memcpy(a->space, space, sizeof(a->space));
     a->protocol = r.protocol;
     a->in = gr_gpu_team_ends(team, GR_REGION_IN, r.protocol);
@@ -154,7 +144,8 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     a->threads = simple ? GR_GPU_THREADS : r.threads + 32;
     a->nslots = team->nslots;
     a->fresh = 1;
-    rc = send_counts(op);
+    rc = set_split(op);
+    rc = rc < 0 ? rc : set_schedules(op, &r);
     return rc < 0 || !simple || NULL == handles ? rc : gr_gpu_zero_begin(op, spec, handles);
 }
 

@@ -20,8 +20,8 @@
 struct gr_gpu_op {
     struct gr_gpu_team *team;
     struct gr_gpu_args args;  /* the argument of launches */
-    struct gr_sched sched[2]; /* args.sched with host addresses */
-    struct gr_split split;    /* args.split with host addresses */
+    struct gr_sched sched[2]; /* the schedules of channels 0 and 1 */
+    struct gr_split split;    /* the whole of args.split */
     size_t elem_bytes;        /* bytes of the kernel's elements */
     struct gr_gpu_gate gate;
     enum gr_kernel kernel;
@@ -56,7 +56,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
                     enum gr_kernel kernel, const gr_gpu_ptr space[3],
                     const struct gr_ipc_handle *const *handles);
 
-/* The schedule of a channel, with host addresses. */
+/* The schedule of a channel. */
 static inline struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel)
 {
     struct gr_sched sched = op->sched[channel % 2];

@@ -44,10 +44,9 @@ static size_t region_at(const struct gr_gpu_team *team, enum gr_gpu_region regio
     size_t bytes[GR_REGIONS] = {
         [GR_REGION_IN] = ends,
         [GR_REGION_OUT] = ends,
-        [GR_REGION_ORDER_0] = p * sizeof(int),
-        [GR_REGION_ORDER_1] = p * sizeof(int),
         [GR_REGION_CURSORS] = team->nchannels * sizeof(struct gr_gpu_cursor),
-        [GR_REGION_COUNTS] = 2 * p * sizeof(size_t),
+        [GR_REGION_CELLS] = p * sizeof(struct gr_cells),
+        [GR_REGION_STEPS] = team->steps.room,
         [GR_REGION_PEERS] = p * sizeof(gr_gpu_ptr),
     };
 
@@ -61,6 +60,8 @@ static size_t pinned_at(const struct gr_gpu_team *team, enum gr_gpu_pinned_regio
         [GR_PINNED_REPORTS] = team->nchannels * sizeof(struct gr_gpu_report),
         [GR_PINNED_ABORT] = sizeof(uint64_t),
         [GR_PINNED_COUNTS] = 2 * (size_t) team->p * sizeof(size_t),
+        [GR_PINNED_CELLS] = (size_t) team->p * sizeof(struct gr_cells),
+        [GR_PINNED_STEPS] = team->longest_table,
         [GR_PINNED_PEERS] = (size_t) team->p * sizeof(gr_gpu_ptr),
     };
 
@@ -97,115 +98,44 @@ unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo al
 
 /* ---- steps ---- */
 
-static struct gr_plan_spec schedule_of(const struct gr_gpu_team *team, enum gr_coll coll,
-                                       enum gr_algo algo, int root)
+/*
+ * Calls of a program are of few kinds, so that room for the longest table some times over holds the
+ * tables of all.
+ */
+#define TABLES_ROOM 8
+
+int gr_gpu_team_steps(struct gr_gpu_team *team, const struct gr_plan_spec *spec, uint32_t nchunks,
+                      struct gr_gpu_table *table)
 {
-    return (struct gr_plan_spec) {
-        .coll = coll, .algo = algo, .root = root, .torus = team->rings.torus};
-}
+    gr_gpu_ptr range = gr_gpu_team_region(team, GR_REGION_STEPS);
+    struct gr_gpu_step *steps = gr_gpu_team_pinned(team, GR_PINNED_STEPS);
+    int fresh, rc = 0;
+    uint32_t k =
+        gr_gpu_tables_find(&team->steps, spec, team->p, team->rank, &team->rings, nchunks, &fresh);
 
-/* Set the sizes of the step tables and their offsets from base. Returns the number of all steps. */
-static size_t layout_steps(const struct gr_gpu_team *team, enum gr_algo algo, int root,
-                           struct gr_gpu_steps *steps)
-{
-    size_t n = 0;
-    uint32_t k;
-    int coll;
-
-    for (coll = 0; coll < GR_NCOLLS; coll++) {
-        struct gr_plan_spec r = schedule_of(team, (enum gr_coll) coll, algo, root);
-
-        for (k = 0; k < gr_gpu_steps_tables(algo, r.coll); k++) {
-            struct gr_gpu_table *table = &steps->of[coll][k];
-
-            *table = gr_gpu_steps_shape(&r, team->p, team->rank, &team->rings, k);
-            table->at = n * sizeof(struct gr_gpu_step);
-            n += (size_t) table->schedules * table->nsteps;
-        }
+    *table = team->steps.table[k];
+    table->at += range;
+    if (fresh && 0 != gr_gpu_steps_bytes(table)) {
+        gr_gpu_steps_write(spec, team->p, team->rank, &team->rings, nchunks, table, steps);
+        rc = gr_gpu_stream_copy(team->stream, table->at, (gr_gpu_ptr) (uintptr_t) steps,
+                                gr_gpu_steps_bytes(table));
     }
-    return n;
-}
-
-/* Write n steps to device memory, and set the tables' addresses. */
-static int upload_steps(struct gr_gpu_team *team, enum gr_algo algo, int root,
-                        struct gr_gpu_steps *steps, size_t n)
-{
-    struct gr_gpu_step *image = gr_calloc(n, sizeof(*image));
-    uint32_t k;
-    int coll, rc;
-
-    if (NULL == image) {
-        return GR_ERR_NOMEM;
-    }
-    rc = gr_gpu_alloc(team->gpu, n * sizeof(*image), &steps->base);
-    for (coll = 0; coll < GR_NCOLLS && 0 == rc; coll++) {
-        struct gr_plan_spec r = schedule_of(team, (enum gr_coll) coll, algo, root);
-
-        for (k = 0; k < gr_gpu_steps_tables(algo, r.coll); k++) {
-            struct gr_gpu_table *table = &steps->of[coll][k];
-
-            gr_gpu_steps_write(&r, team->p, team->rank, &team->rings, k, table,
-                               image + table->at / sizeof(*image));
-            table->at += steps->base;
-        }
-    }
-    if (0 == rc) {
-        rc = gr_gpu_copy(team->gpu, (void *) steps->base, image, n * sizeof(*image));
-    }
-    free(image);
-    return rc;
-}
-
-static void free_steps(struct gr_gpu_team *team, struct gr_gpu_steps **at)
-{
-    if (NULL != *at && 0 != (*at)->base) {
-        gr_gpu_free(team->gpu, (*at)->base);
-    }
-    free(*at);
-    *at = NULL;
-}
-
-int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int root)
-{
-    struct gr_gpu_steps **at = &team->steps[algo_index(team, algo, root)];
-    int rc;
-
-    if (!gr_algo_is_precomputed(algo) || NULL != *at) {
-        return 0;
-    }
-    *at = gr_calloc(1, sizeof(**at));
-    if (NULL == *at) {
-        return GR_ERR_NOMEM;
-    }
-    rc = upload_steps(team, algo, root, *at, layout_steps(team, algo, root, *at));
     if (rc < 0) {
-        free_steps(team, at);
+        team->steps.n = 0; /* the table is not there */
+        team->steps.used = 0;
     }
     return rc;
 }
 
-struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll,
-                                      enum gr_algo algo, int root, uint32_t nchunks)
-{
-    const struct gr_gpu_steps *steps = team->steps[algo_index(team, algo, root)];
-
-    return NULL == steps ? (struct gr_gpu_table) {0, 0, 0}
-                         : steps->of[coll][gr_gpu_steps_table(nchunks)];
-}
-
-/* Write the initial tables: the orders, and no links. */
+/* Write the initial tables: no links. */
 static int upload_tables(struct gr_gpu_team *team)
 {
-    size_t bytes = region_at(team, GR_REGIONS);
+    size_t bytes = region_at(team, GR_REGION_CURSORS);
     unsigned char *image = gr_calloc(1, bytes);
-    int rc, k;
+    int rc;
 
     if (NULL == image) {
         return GR_ERR_NOMEM;
-    }
-    for (k = 0; k < 2; k++) {
-        memcpy(image + region_at(team, 0 == k ? GR_REGION_ORDER_0 : GR_REGION_ORDER_1),
-               team->rings.order[k], (size_t) team->p * sizeof(int));
     }
     rc = gr_gpu_copy(team->gpu, (void *) team->tables, image, bytes);
     free(image);
@@ -215,8 +145,14 @@ static int upload_tables(struct gr_gpu_team *team)
 /* Allocate the device memory, the pinned memory and the stream. */
 static int make_device_part(struct gr_gpu_team *team)
 {
-    int rc = gr_gpu_alloc(team->gpu, region_at(team, GR_REGIONS), &team->tables);
+    int rc;
 
+    if (team->p > GR_GPU_RANKS) {
+        return GR_ERR_NOT_SUPPORTED;
+    }
+    team->longest_table = gr_gpu_steps_most(team->p, team->rank, &team->rings);
+    team->steps.room = TABLES_ROOM * team->longest_table;
+    rc = gr_gpu_alloc(team->gpu, region_at(team, GR_REGIONS), &team->tables);
     if (rc < 0) {
         return rc;
     }
@@ -230,12 +166,7 @@ static int make_device_part(struct gr_gpu_team *team)
 
 static void free_device_part(struct gr_gpu_team *team)
 {
-    size_t k;
-
     gr_gpu_stream_close(team->stream);
-    for (k = 0; k < (size_t) GR_NALGOS * (size_t) team->p; k++) {
-        free_steps(team, &team->steps[k]);
-    }
     if (0 != team->tables) {
         gr_gpu_free(team->gpu, team->tables);
     }
@@ -246,12 +177,6 @@ static void free_device_part(struct gr_gpu_team *team)
 
 static void team_free(struct gr_gpu_team *team)
 {
-    size_t k;
-
-    for (k = 0; NULL != team->steps && k < (size_t) GR_NALGOS * (size_t) team->p; k++) {
-        free(team->steps[k]);
-    }
-    free(team->steps);
     gr_rings_free(&team->rings);
     free(team->in);
     free(team->out);
@@ -311,10 +236,9 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->in = gr_calloc(nlinks(team), sizeof(*team->in));
     team->out = gr_calloc(nlinks(team), sizeof(*team->out));
     team->links = gr_calloc(GR_NALGOS * p, sizeof(*team->links));
-    team->steps = gr_calloc(GR_NALGOS * p, sizeof(*team->steps));
     team->mappings = gr_calloc(p, sizeof(*team->mappings));
     if (!complete || NULL == team->in || NULL == team->out || NULL == team->links ||
-        NULL == team->steps || NULL == team->mappings) {
+        NULL == team->mappings) {
         team_free(team);
         return NULL;
     }

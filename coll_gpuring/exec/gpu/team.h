@@ -5,9 +5,8 @@
  *
  *      device memory                              pinned host memory
  *      [link ends in][link ends out] by protocol  [report of each channel]
- *      [order 0][order 1][counts][displs]         [abort word]
- *      [cursor of each channel][peers]          [counts][displs][peers], to be copied
- *      [steps] by algorithm and root
+ *      [cells][cursor of each channel][peers]     [abort word]
+ *      [step tables]                              [cells][peers][step table], to be copied
  */
 #ifndef GR_EXEC_GPU_TEAM_H
 #define GR_EXEC_GPU_TEAM_H
@@ -47,15 +46,10 @@ struct gr_gpu_team {
     unsigned char *links;                 /* [algorithm * p + root]: enum gr_links */
     unsigned char *pinned;                /* the pinned memory */
     gr_gpu_ptr tables;                    /* the device memory */
-    struct gr_gpu_steps **steps;          /* [algorithm * p + root]: precomputed steps, or NULL */
+    size_t longest_table;                 /* bytes of the longest step table */
+    struct gr_gpu_tables steps;           /* step tables in GR_REGION_STEPS */
     uint64_t launches;                    /* number of launches so far */
     uint64_t zeros; /* calls so far that may use zero copy; equal on all ranks */
-};
-
-/* The tables of an algorithm and root, in one allocation of device memory. */
-struct gr_gpu_steps {
-    gr_gpu_ptr base;                                  /* the allocation */
-    struct gr_gpu_table of[GR_NCOLLS][GR_GPU_TABLES]; /* at 0: there is no such schedule */
 };
 
 struct gr_gpu_team_params {
@@ -93,10 +87,9 @@ unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo al
 enum gr_gpu_region {
     GR_REGION_IN,      /* ends of links that this rank reads: struct gr_gpu_end */
     GR_REGION_OUT,     /* ends of links that this rank writes */
-    GR_REGION_ORDER_0, /* [p]: order of ring direction 0 */
-    GR_REGION_ORDER_1, /* [p]: order of ring direction 1 */
     GR_REGION_CURSORS, /* [nchannels]: struct gr_gpu_cursor */
-    GR_REGION_COUNTS,  /* [2 * p]: counts, then displs */
+    GR_REGION_CELLS,   /* [p]: struct gr_cells, of calls with counts of their own */
+    GR_REGION_STEPS,   /* step tables */
     GR_REGION_PEERS,   /* [p]: outputs of other ranks (args.h) */
     GR_REGIONS
 };
@@ -107,21 +100,20 @@ gr_gpu_ptr gr_gpu_team_ends(const struct gr_gpu_team *team, enum gr_gpu_region r
                             enum gr_protocol protocol);
 
 /*
- * Write the step tables of an algorithm when its links are made. Does nothing if they exist, or if
- * kernels compute the steps. Returns 0, GR_ERR_NOMEM, GR_ERR_GPU_SPACE or GR_ERR_CUDA.
+ * The step table of a schedule. If it is new, a copy of it is put on the stream. The last op's work
+ * must be done. Returns 0 or GR_ERR_CUDA.
  */
-int gr_gpu_team_write_steps(struct gr_gpu_team *team, enum gr_algo algo, int root);
-
-/* The step table of a schedule; at 0: kernels compute the steps. */
-struct gr_gpu_table gr_gpu_team_steps(const struct gr_gpu_team *team, enum gr_coll coll,
-                                      enum gr_algo algo, int root, uint32_t nchunks);
+int gr_gpu_team_steps(struct gr_gpu_team *team, const struct gr_plan_spec *spec, uint32_t nchunks,
+                      struct gr_gpu_table *table);
 
 /* ---- pinned memory, at the same address for host and kernels ---- */
 
 enum gr_gpu_pinned_region {
     GR_PINNED_REPORTS, /* [nchannels]: struct gr_gpu_report */
     GR_PINNED_ABORT,   /* _Atomic uint64_t: kernels leave when it is not 0 */
-    GR_PINNED_COUNTS,  /* [2 * p]: size_t, for GR_REGION_COUNTS */
+    GR_PINNED_COUNTS,  /* [2 * p]: size_t: counts, then displs, in the kernel's elements */
+    GR_PINNED_CELLS,   /* [p]: struct gr_cells, for GR_REGION_CELLS */
+    GR_PINNED_STEPS,   /* a step table, for GR_REGION_STEPS */
     GR_PINNED_PEERS,   /* [p]: gr_gpu_ptr, for GR_REGION_PEERS */
     GR_PINNED_REGIONS
 };

@@ -366,7 +366,7 @@ static void every_kernel_is_launched(void)
     CHECK_INT(gr_gpu_alloc(gpu, sizeof(cursors), &cursor), 0);
     CHECK_INT(gr_gpu_copy(gpu, (void *) (uintptr_t) cursor, cursors, sizeof(cursors)), 0);
     memset(&args, 0, sizeof(args));
-    args.sched[0].p = args.sched[1].p = 1;
+    args.p = args.schedules = 1;
     args.cursor = cursor;
     args.report = gr_cuda_ptr(reports);
     abort_word = gr_gpu_host_alloc(gpu, sizeof(uint64_t));

@@ -2,6 +2,8 @@
 /* Calls of kernel_case.h: schedules of the ranks, and images of their memory. */
 #include "kernel_case.h"
 
+#include "exec/gpu/step_tables.h"
+
 #include "blocks.h"
 #include "rng.h"
 
@@ -177,6 +179,7 @@ static void make_schedules(struct kc_call *call)
         .block = ex_has_blocks(c->coll) ? c->count : 0,
         .counts = c->has_counts ? c->counts : NULL,
         .displs = c->has_displs ? c->displs : NULL,
+        .slice_chunks = 0 == c->seed % 3 ? GR_GPU_SLICE_CHUNKS : 2 + (uint32_t) (c->seed % 5),
         .torus = c->torus,
     };
     int r, k;

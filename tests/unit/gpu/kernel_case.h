@@ -19,6 +19,28 @@
 
 #define KC_MAX_RANKS 16
 
+/*
+ * Steps of several chunks, of any stride and number: a test makes such of a chain's. sched.nchunks
+ * is then the number of steps, chunks per step << 16, and chunks of the last step << 24.
+ */
+#define KT_RUNS(nsteps, each, last) ((nsteps) | (each) << 16 | (last) << 24)
+#define KT_STEPS(nchunks) ((nchunks) &0xffff)
+
+/*
+ * Step i of such a schedule is the chain's, with other chunks: descending, so that the stride is no
+ * ordinary one.
+ */
+#define KT_MAKE_RUN(step, nchunks, i)                                     \
+    do {                                                                  \
+        uint32_t each_ = (nchunks) >> 16 & 255, last_ = (nchunks) >> 24;  \
+                                                                          \
+        if (0 != each_) {                                                 \
+            (step)->count = (i) + 1 == KT_STEPS(nchunks) ? last_ : each_; \
+            (step)->first = (i) *each_ + (step)->count - 1;               \
+            (step)->stride = (uint32_t) -1;                               \
+        }                                                                 \
+    } while (0)
+
 struct kc_case {
     enum gr_coll coll;
     enum gr_algo algo;

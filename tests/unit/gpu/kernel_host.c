@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The wraps let steps of several chunks be made of a chain's (kernel_trace.h). */
+/* The wraps let steps of several chunks be made of a chain's (KT_RUNS). */
 struct gr_step __real_gr_sched_step(const struct gr_sched *s, uint32_t i);
 struct gr_step __wrap_gr_sched_step(const struct gr_sched *s, uint32_t i);
 uint32_t __real_gr_sched_len(const struct gr_sched *s);

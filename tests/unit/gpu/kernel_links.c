@@ -82,6 +82,7 @@ static void connect(struct world *w, uint32_t channel, int from, int to)
     wire->head = put_line(c, KW_HEAD_WORDS);
     end.slots = wire->slots;
     end.count = c->first;
+    end.position = c->first % c->nslots;
     end.mine = simple ? wire->tail : 0;
     end.other = wire->head;
     w->ranks[from].out[at + (size_t) to] = end;
@@ -218,6 +219,12 @@ int kw_check_links(struct world *w, char *why, size_t size)
                      wire->from, wire->to, (unsigned long long) counts[0],
                      (unsigned long long) counts[1], (unsigned long long) counts[2],
                      (unsigned long long) counts[3]);
+            return -1;
+        }
+        if (counts[2] % c->nslots != w->ranks[wire->from].out[at + (size_t) wire->to].position ||
+            counts[3] % c->nslots != w->ranks[wire->to].in[at + (size_t) wire->from].position) {
+            snprintf(why, size, "link from %d to %d: the next slot is another than its counter's",
+                     wire->from, wire->to);
             return -1;
         }
         if (0 != c->zero_copy && 0 != check_results(w, wire)) {

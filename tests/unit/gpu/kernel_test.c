@@ -109,8 +109,7 @@ static void every_schedule_equals_the_hosts(void **state)
 }
 
 /*
- * All that goes along a torus, by steps that kernels read: in fewer channels than it has ways and
- * in more, in slices.
+ * All that goes along a torus: in fewer channels than it has ways and in more, in slices.
  */
 static void run_along(const struct gr_torus *torus)
 {
@@ -120,7 +119,7 @@ static void run_along(const struct gr_torus *torus)
         for (algo = 0; algo < GR_NALGOS; algo++) {
             struct kc_case c;
 
-            if (!gr_algo_is_precomputed((enum gr_algo) algo) ||
+            if (!gr_algo_is_torus((enum gr_algo) algo) ||
                 !gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) ||
                 !gr_algo_fits((enum gr_algo) algo, p, torus)) {
                 continue;
@@ -140,7 +139,7 @@ static void run_along(const struct gr_torus *torus)
     }
 }
 
-static void steps_may_be_read(void **state)
+static void channels_go_their_own_ways(void **state)
 {
     static const struct gr_torus tori[] = {
         {.ndims = 2, .dims = {2, 2}}, {.ndims = 2, .dims = {4, 2}},
@@ -270,8 +269,6 @@ static void slots_may_hold_many_pieces(void **state)
             size_t elem = kd_elem_bytes(c.kernel);
 
             c.run = (uint32_t) ANY(2, 3, 5);
-            /* only kernels with kernel_trace.h have steps of several chunks */
-            c.run = kd_is_fake() ? c.run : 0;
             c.protocol = (enum gr_protocol)(k % GR_NPROTOCOLS);
             /* in lines each piece has its own slot, on the host not */
             c.untraced = GR_PROTOCOL_SIMPLE != c.protocol;
@@ -372,7 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_schedule_equals_the_hosts),
-        cmocka_unit_test(steps_may_be_read),
+        cmocka_unit_test(channels_go_their_own_ways),
         cmocka_unit_test(blocks_leave_at_every_wait_and_go_on),
         cmocka_unit_test(buffers_may_lie_anywhere),
         cmocka_unit_test(counts_may_differ_and_be_zero),

@@ -18,28 +18,6 @@ struct kt_piece {
     size_t operand, dest, slot, count;
 };
 
-/*
- * Steps of several chunks, of any stride and number: a test makes such of a chain's. sched.nchunks
- * is then the number of steps, chunks per step << 16, and chunks of the last step << 24.
- */
-#define KT_RUNS(nsteps, each, last) ((nsteps) | (each) << 16 | (last) << 24)
-#define KT_STEPS(nchunks) ((nchunks) &0xffff)
-
-/*
- * Step i of such a schedule is the chain's, with other chunks: descending, so that the stride is no
- * ordinary one.
- */
-#define KT_MAKE_RUN(step, nchunks, i)                                     \
-    do {                                                                  \
-        uint32_t each_ = (nchunks) >> 16 & 255, last_ = (nchunks) >> 24;  \
-                                                                          \
-        if (0 != each_) {                                                 \
-            (step)->count = (i) + 1 == KT_STEPS(nchunks) ? last_ : each_; \
-            (step)->first = (i) *each_ + (step)->count - 1;               \
-            (step)->stride = (uint32_t) -1;                               \
-        }                                                                 \
-    } while (0)
-
 #if defined(__cplusplus)
 
 #include <mutex>
@@ -54,11 +32,12 @@ namespace kernel_trace
 inline std::mutex lock;
 inline std::vector<kt_piece> noted, taken;
 
-template <class Args, class Walk> void note(const Args *args, uint32_t channel, const Walk *w)
+template <class Args, class Walk, class Cursor>
+void note(const Args *args, uint32_t channel, const Walk *w, const Cursor *begin)
 {
     std::lock_guard<std::mutex> guard(lock);
 
-    noted.push_back({args->report, channel, w->begin.slice, w->begin.index, w->first, w->last, 0,
+    noted.push_back({args->report, channel, begin->slice, begin->index, w->first, w->last, 0,
                      w->operand, w->dest, w->slot, w->count});
 }
 } /* namespace kernel_trace */
@@ -73,37 +52,7 @@ const struct kt_piece *kernel_trace_take(size_t *n)
     return kernel_trace::taken.data();
 }
 
-/* struct gr_sched is not known here yet. */
-namespace kernel_trace
-{
-template <class Sched> Sched plain(const Sched *s)
-{
-    Sched copy = *s;
-
-    copy.nchunks = s->nchunks >> 16 ? KT_STEPS(s->nchunks) : s->nchunks;
-    return copy;
-}
-
-template <class Sched, class Make> auto step(const Sched *s, uint32_t i, Make make)
-{
-    Sched copy = plain(s);
-    auto t = make(&copy, i);
-
-    KT_MAKE_RUN(&t, s->nchunks, i);
-    return t;
-}
-
-template <class Sched, class Count> uint32_t len(const Sched *s, Count count)
-{
-    Sched copy = plain(s);
-
-    return count(&copy);
-}
-} /* namespace kernel_trace */
-
-#define GR_KERNEL_STEP(sched, i) kernel_trace::step(sched, i, gr_sched_step)
-#define GR_KERNEL_LEN(sched) kernel_trace::len(sched, gr_sched_len)
-#define GR_KERNEL_TRACE(args, walk) kernel_trace::note(args, blockIdx.x, walk)
+#define GR_KERNEL_TRACE(args, walk, begin) kernel_trace::note(args, blockIdx.x, walk, begin)
 
 #endif
 

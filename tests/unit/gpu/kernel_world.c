@@ -27,27 +27,36 @@ static int limit(void)
 
 /* ---- ranks ---- */
 
-/* The steps that kernels read, where they do not compute them. */
-static void put_steps(const struct world *w, int rank, struct device_rank *r)
+/* Where chunks lie, and the steps: as gr_gpu_op_begin() finds them. */
+static void put_schedule(const struct world *w, int rank, struct device_rank *r)
 {
     const struct kc_case *c = w->call->c;
+    const struct kc_rank *from = &w->call->ranks[rank];
     struct gr_plan_spec spec = {
         .coll = c->coll, .algo = c->algo, .root = c->root, .torus = c->torus};
-    /* along a torus order is the channel's; the others compute theirs */
-    struct gr_rings none = {.torus = c->torus};
-    uint32_t k = gr_gpu_steps_table(w->call->ranks[rank].split.nchunks);
-    struct gr_gpu_step *steps;
+    struct gr_rings rings = {.torus = c->torus};
     struct gr_gpu_table table;
+    struct gr_gpu_step *steps;
     size_t bytes;
+    int k;
 
-    if (!gr_algo_is_precomputed(c->algo)) {
-        return;
+    r->args.split = gr_gpu_split_of(&from->split);
+    r->args.p = (uint32_t) c->p;
+    if (NULL != from->split.counts || NULL != from->split.displs) {
+        struct gr_cells cells[KC_MAX_RANKS];
+
+        gr_split_list(&from->split, cells);
+        r->cells = r->args.split.cells = kw_put(cells, (size_t) c->p * sizeof(cells[0]));
     }
-    table = gr_gpu_steps_shape(&spec, c->p, rank, &none, k);
-    /* of one rank there may be none */
-    bytes = ((size_t) table.schedules * table.nsteps + 1) * sizeof(*steps);
+
+    for (k = 0; k < 2; k++) {
+        rings.order[k] = (int *) w->call->order[k];
+        rings.where[k] = (int *) w->call->where[k];
+    }
+    table = gr_gpu_steps_shape(&spec, c->p, rank, &rings, from->sched[0].nchunks);
+    bytes = gr_gpu_steps_bytes(&table) + sizeof(*steps); /* of one rank there may be none */
     steps = kw_allocate(bytes);
-    gr_gpu_steps_write(&spec, c->p, rank, &none, k, &table, steps);
+    gr_gpu_steps_write(&spec, c->p, rank, &rings, from->sched[0].nchunks, &table, steps);
     r->steps = r->args.steps = kw_put(steps, bytes);
     r->args.nsteps = table.nsteps;
     r->args.schedules = table.schedules;
@@ -60,44 +69,19 @@ static void rank_open(struct world *w, int rank)
     const struct kc_rank *from = &w->call->ranks[rank];
     struct device_rank *r = &w->ranks[rank];
     struct gr_gpu_cursor cursors[GR_GPU_CHANNELS];
-    /* the orders, counts and displacements, one after the other */
-    struct {
-        size_t counts[KC_MAX_RANKS], displs[KC_MAX_RANKS];
-        int order[2][KC_MAX_RANKS];
-    } arrays;
     size_t ends = (size_t) c->p * c->nchannels;
     int k;
 
-    memcpy(arrays.counts, c->counts, sizeof(arrays.counts));
-    memcpy(arrays.displs, c->displs, sizeof(arrays.displs));
-    memcpy(arrays.order, w->call->order, sizeof(arrays.order));
     memset(cursors, KW_POISON, sizeof(cursors)); /* the first launch reads none */
-    r->arrays = kw_put(&arrays, sizeof(arrays));
     r->image = kw_put(from->image.bytes, from->image.size);
     r->reports = kd_host_alloc(c->nchannels * sizeof(*r->reports));
     r->in = kw_allocate(ends * sizeof(*r->in));
     r->out = kw_allocate(ends * sizeof(*r->out));
     r->stream = kd_stream();
-    r->args.split = from->split;
-    if (NULL != from->split.counts) {
-        r->args.split.counts =
-            (const size_t *) (r->arrays + ((char *) arrays.counts - (char *) &arrays));
-    }
-    if (NULL != from->split.displs) {
-        r->args.split.displs =
-            (const size_t *) (r->arrays + ((char *) arrays.displs - (char *) &arrays));
-    }
-    for (k = 0; k < 2; k++) {
-        r->args.sched[k] = from->sched[k];
-        if (NULL != from->sched[k].order) {
-            r->args.sched[k].order =
-                (const int *) (r->arrays + ((char *) arrays.order[k] - (char *) &arrays));
-        }
-    }
     for (k = 0; k < 3; k++) {
         r->args.space[k] = r->image + from->image.space[k];
     }
-    put_steps(w, rank, r);
+    put_schedule(w, rank, r);
     r->args.cursor = kw_put(cursors, c->nchannels * sizeof(cursors[0]));
     r->args.report = (gr_gpu_ptr) (uintptr_t) r->reports;
     r->args.abort = (gr_gpu_ptr) (uintptr_t) w->abort;
@@ -112,12 +96,12 @@ static void rank_close(struct device_rank *r)
 {
     kd_wait(r->stream);
     kd_stream_free(r->stream);
-    kd_free(r->arrays);
     kd_free(r->image);
     kd_free(r->args.cursor);
     kd_free(r->peers);
-    if (0 != r->steps) {
-        kd_free(r->steps);
+    kd_free(r->steps);
+    if (0 != r->cells) {
+        kd_free(r->cells);
     }
     kd_free(r->args.in);
     kd_free(r->args.out);

@@ -24,7 +24,7 @@ struct wire {
 struct device_rank {
     struct gr_gpu_args args;
     struct gr_gpu_report *reports;
-    gr_gpu_ptr image, arrays, peers, steps;
+    gr_gpu_ptr image, peers, cells, steps;
     struct gr_gpu_end *in, *out; /* copies of args.in, args.out */
     void *stream;
     int running, through;

@@ -180,6 +180,42 @@ static void begin_in_vain(struct tr_team *t, const struct ex_case *c, enum td_fu
     tc_drop(&call);
 }
 
+/* Begin a call and give it up. Returns the number of copies that this put on the stream. */
+static unsigned begin_once(struct tr_team *t, const struct ex_case *c, int expected)
+{
+    unsigned before = td_calls(TD_COPY, 0);
+    struct tc_call call;
+
+    CHECK_INT(tc_begin(&call, t, 0, c), expected);
+    while (0 == gr_gpu_stream_done(t->ranks[0]->stream)) {
+    }
+    tc_drop(&call);
+    return td_calls(TD_COPY, 0) - before;
+}
+
+/* Steps that did not get to the device are written again, others are not. */
+void steps_are_written_once(void)
+{
+    struct ex_case gather = ring;
+    struct tr_world w;
+    struct tr_team t;
+    unsigned first, others;
+
+    gather.coll = GR_COLL_ALLGATHER;
+    tr_open(&w, 2, NULL);
+    tr_make(&t, &w, &shape);
+    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    first = begin_once(&t, &ring, 0);
+    others = begin_once(&t, &ring, 0); /* of data */
+    CHECK_INT(first, others + 1);
+    td_fail(TD_COPY, 0, others, TD_TRIES, CUDA_ERROR_ILLEGAL_ADDRESS);
+    (void) begin_once(&t, &gather, GR_ERR_CUDA);
+    CHECK_INT(begin_once(&t, &gather, 0), others + 1);
+    CHECK_INT(begin_once(&t, &gather, 0), others);
+    tr_leave(&t);
+    tr_close(&w);
+}
+
 /* The stream cannot follow the application's; or counts do not get to the device. */
 void a_call_cannot_begin(void)
 {
@@ -197,6 +233,7 @@ void a_call_cannot_begin(void)
     tr_make(&t, &w, &shape);
     CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
     begin_in_vain(&t, &ring, TD_RECORD);
+    (void) begin_once(&t, &counts, 0); /* its steps are there */
     begin_in_vain(&t, &counts, TD_COPY);
     CHECK_INT(td_calls(TD_LAUNCH, 0), 0);
     tr_leave(&t);

@@ -209,36 +209,6 @@ void the_device_has_no_room_for_tables(void)
     refused(&w, &t, GR_ALGO_TREE, GR_ERR_GPU_SPACE, &small);
 }
 
-/*
- * The links are there already; the steps that kernels would read do not fit, or do not get there.
- */
-void steps_have_no_room(void)
-{
-    struct tr_shape ring = small;
-    gr_gpu_ptr taken[64];
-    struct tr_world w;
-    struct tr_team t;
-    int n;
-
-    ring.torus = (struct gr_torus) {.ndims = 1, .dims = {2}};
-    tr_open(&w, 2, NULL);
-    tr_make(&t, &w, &ring);
-    CHECK_INT(tr_link(&t, GR_ALGO_FLAT, 0), 0);
-    n = take_all(w.ranks[0].gpu, taken);
-    CHECK_INT(tr_link(&t, GR_ALGO_BUCKET, 0), GR_ERR_GPU_SPACE);
-    CHECK_INT(tr_state(&t, 1, GR_ALGO_BUCKET, 0), GR_LINKS_REFUSED);
-    while (n > 0) {
-        gr_gpu_free(w.ranks[0].gpu, taken[--n]);
-    }
-    td_fail(TD_COPY, 1, 0, TD_TRIES, CUDA_ERROR_ILLEGAL_ADDRESS);
-    CHECK_INT(tr_link(&t, GR_ALGO_MST, 1), GR_ERR_CUDA);
-    CHECK_INT(tr_state(&t, 0, GR_ALGO_MST, 1), GR_LINKS_REFUSED);
-    tc_try(&t, GR_ALGO_FLAT);
-    tc_try(&t, GR_ALGO_SWING);
-    tr_leave(&t);
-    tr_close(&w);
-}
-
 void a_rank_has_no_device(void)
 {
     struct tr_shape lacking = small;

@@ -16,7 +16,6 @@ void the_fewest_channels_are_used(void);
 void a_pools_bound_is_reached(void);
 void the_device_is_full(void);
 void the_device_has_no_room_for_tables(void);
-void steps_have_no_room(void);
 void a_rank_has_no_device(void);
 void an_offer_cannot_be_mapped(void);
 void an_answer_cannot_be_mapped(void);
@@ -49,6 +48,7 @@ void the_end_waits_for_the_gate(void);
 void a_launch_fails(void);
 void an_error_is_transient(void);
 void a_kernel_dies(void);
+void steps_are_written_once(void);
 void a_call_cannot_begin(void);
 void a_device_is_reset(void);
 

@@ -115,8 +115,8 @@ static int nodes_of(int p)
     return n < p ? n : p;
 }
 
-/* Every algorithm that fits; tables: those whose steps kernels read, only. */
-static void sweep(struct tr_shape shape, int p, int tables)
+/* Every algorithm that fits; along: those along a torus, only. */
+static void sweep(struct tr_shape shape, int p, int along)
 {
     struct ex_batch b = {.random = &seed};
     struct tr_world w;
@@ -133,7 +133,7 @@ static void sweep(struct tr_shape shape, int p, int tables)
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) &&
                 gr_algo_fits((enum gr_algo) algo, p, &shape.torus) &&
-                (!tables || gr_algo_is_precomputed((enum gr_algo) algo))) {
+                (!along || gr_algo_is_torus((enum gr_algo) algo))) {
                 add_sizes(&b, &shape, p, algo, (enum gr_coll) coll);
             }
         }
@@ -166,7 +166,7 @@ static void few_slots_and_few_ranks(void)
 }
 
 /* More channels than some have ways through the torus, whose links lead to different ranks. */
-static void steps_are_read_from_tables(void)
+static void channels_go_their_own_ways(void)
 {
     static const struct gr_torus tori[] = {
         {.ndims = 2, .dims = {4, 2}},
@@ -321,18 +321,18 @@ static struct row rows[] = {
      "FAKECUDA_PTX=1 " WEAK "TEAM_TEST_ONE_IN=24"},
 #endif
     ROW(few_slots_and_few_ranks, NULL),
-    ROW(steps_are_read_from_tables, NULL),
+    ROW(channels_go_their_own_ways, NULL),
     {"the_same_between_nodes_with_weak_memory", every_call_is_as_on_the_host,
      WEAK "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes_in_any_order", every_call_is_as_on_the_host,
      JITTER "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
-    {"the_same_along_tori_between_nodes", steps_are_read_from_tables,
+    {"the_same_along_tori_between_nodes", channels_go_their_own_ways,
      "FAKECUDA_DEVICES=2 TEAM_TEST_NODES=2 TEAM_TEST_ONE_IN=6"},
     {"the_same_between_nodes_and_their_devices_with_weak_memory", every_call_is_as_on_the_host,
      WEAK DIRECT "TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=4"},
     {"the_same_between_nodes_and_their_devices_in_any_order", every_call_is_as_on_the_host,
      JITTER DIRECT "FAKECUDA_NIC=ordered TEAM_TEST_NODES=3 TEAM_TEST_ONE_IN=6"},
-    {"the_same_along_tori_between_devices", steps_are_read_from_tables,
+    {"the_same_along_tori_between_devices", channels_go_their_own_ways,
      "FAKECUDA_DEVICES=4 TEAM_TEST_ONE_IN=4"},
 #endif
     {"the_same_with_links_on_the_host", every_call_is_as_on_the_host,
@@ -358,7 +358,6 @@ static struct row rows[] = {
     ROW(a_pools_bound_is_reached, NULL),
     ROW(the_device_is_full, "FAKECUDA_MEM=10"),
     ROW(the_device_has_no_room_for_tables, "FAKECUDA_MEM=10"),
-    ROW(steps_have_no_room, "FAKECUDA_MEM=10"),
     ROW(a_rank_has_no_device, NULL),
     ROW(an_offer_cannot_be_mapped, NULL),
     ROW(an_answer_cannot_be_mapped, NULL),
@@ -390,6 +389,7 @@ static struct row rows[] = {
     ROW(a_launch_fails, NULL),
     ROW(an_error_is_transient, NULL),
     ROW(a_kernel_dies, NULL),
+    ROW(steps_are_written_once, NULL),
     ROW(a_call_cannot_begin, NULL),
     ROW(a_device_is_reset, NULL),
     ROW(those_waited_for_are_named, NULL),

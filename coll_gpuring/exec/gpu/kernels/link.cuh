@@ -18,11 +18,10 @@ enum gr_item_kind {
 
 /* The shared memory of a block. */
 struct gr_block {
-    struct gr_item item[2]; /* used in turns */
-    struct gr_sched sched;  /* the channel's schedule */
-    struct gr_walk walk;    /* the channel's position */
-    uint32_t go;            /* 1: the item that waited is ready; 0: the block exits */
-    uint32_t stop;          /* LL, LL128: 1: a data thread gave up, so the block exits */
+    struct gr_item item[2];     /* used in turns */
+    struct gr_gpu_cursor begin; /* where the slot of the last piece began */
+    uint32_t go;                /* 1: the item that waited is ready; 0: the block exits */
+    uint32_t stop;              /* LL, LL128: 1: a data thread gave up, so the block exits */
 };
 
 /*
@@ -35,7 +34,7 @@ struct gr_scheduler {
     uint32_t lane;            /* this thread's number in the warp */
     uint32_t writes;          /* 1: this thread's link is one to a peer */
     uint32_t lines;           /* 1: LL or LL128 */
-    uint32_t changes;         /* walk.changes when the link was found */
+    struct gr_walk walk;      /* the channel's position */
     int32_t peer;             /* rank at the other end of the link; -1: no link */
     struct gr_gpu_end *end;   /* this end of the link, in device memory */
     struct gr_gpu_end link;   /* a copy of *end */
@@ -45,7 +44,7 @@ struct gr_scheduler {
     uint32_t zero_copy;       /* zero copy: results bypass this link's slots */
     gr_gpu_ptr post;          /* counter to store after the next barrier; 0: none */
     uint64_t value;           /* value to store there */
-    uint64_t moved;           /* slots handled in this launch */
+    uint32_t moved;           /* slots handled in this launch */
     uint32_t state;           /* enum gr_gpu_state when the block exits; 0: it does not */
     uint32_t unready;         /* mask of the threads whose slots were not ready */
 };
@@ -55,17 +54,11 @@ struct gr_scheduler {
 /* Find this thread's link of the current step. */
 __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
 {
-    const struct gr_step *step = &s->block->walk.step;
-    const struct gr_gpu_end *ends =
-        (const struct gr_gpu_end *) (s->writes ? s->args->out : s->args->in);
+    const struct gr_walk *w = &s->walk;
+    struct gr_gpu_end *ends = (struct gr_gpu_end *) (s->writes ? s->args->out : s->args->in);
     uint32_t k = s->writes ? s->lane - GR_FAN : s->lane;
-    int32_t peer = -1;
+    int32_t peer = k < (s->writes ? w->step.nto : w->step.nfrom) ? (int32_t) w->end : -1;
 
-    if (!s->writes && k < step->nfrom) {
-        peer = step->from[k];
-    } else if (s->writes && k < step->nto) {
-        peer = step->to[k];
-    }
     if (peer == s->peer) {
         return;
     }
@@ -73,13 +66,13 @@ __device__ static GP_INLINE void gr_link_find(struct gr_scheduler *s)
     if (peer < 0) {
         return;
     }
-    s->end = (struct gr_gpu_end *) ends + (size_t) blockIdx.x * (size_t) s->args->sched[0].p +
-             (size_t) peer;
+    s->end = &ends[(size_t) blockIdx.x * s->args->p + (size_t) peer];
     s->link.slots = gp_ld(&s->end->slots);
     s->link.mine = gp_ld(&s->end->mine);
     s->link.other = gp_ld(&s->end->other);
-    s->link.count = gp_ld(&s->end->count);
     s->link.valid_bytes = gp_ld(&s->end->valid_bytes);
+    s->link.count = gp_ld(&s->end->count);
+    s->link.position = gp_ld(&s->end->position);
     /* no slot is ready, as far as is known */
     s->seen = s->link.count - (s->writes ? s->args->nslots : 0);
     s->peer_out =
@@ -123,7 +116,7 @@ __device__ static GP_INLINE int gr_link_zero_copy(struct gr_scheduler *s)
 /* Zero copy: whether this thread's message is a final result. Messages to be reduced are not. */
 __device__ static GP_INLINE int gr_may_zero_copy(const struct gr_scheduler *s)
 {
-    uint32_t bits = s->block->walk.step.bits;
+    uint32_t bits = s->walk.step.bits;
 
     return 0 != s->args->zero && bits & GR_FINAL && (s->writes || !(bits & GR_REDUCE));
 }
@@ -145,7 +138,7 @@ __device__ static GP_INLINE int gr_link_ready(struct gr_scheduler *s)
 /* Zero copy: tell the senders whether they may store results in this rank's output. */
 __device__ static GP_INLINE void gr_allow_zero_copy(const struct gr_gpu_args *args, uint32_t lane)
 {
-    uint32_t r, p = (uint32_t) args->sched[0].p;
+    uint32_t r, p = args->p;
     const struct gr_gpu_end *end;
     gr_gpu_ptr head;
 

@@ -32,7 +32,7 @@
 
 /* A hook for tests, called for each item when its slots are ready. */
 #if !defined(GR_KERNEL_TRACE)
-#define GR_KERNEL_TRACE(args, walk) ((void) 0)
+#define GR_KERNEL_TRACE(args, walk, begin) ((void) 0)
 #endif
 
 /* ---- the scheduler ---- */
@@ -45,10 +45,9 @@
 __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, struct gr_item *item,
                                                size_t elem_bytes)
 {
-    const struct gr_walk *w = &s->block->walk;
-    const struct gr_step *step = &w->step;
-    uint64_t number = s->link.count % s->args->nslots;
-    gr_gpu_ptr at = s->link.slots + number * s->args->slot_bytes + w->slot * elem_bytes;
+    const struct gr_walk *w = &s->walk;
+    const struct gr_gpu_step_head *step = &w->step;
+    gr_gpu_ptr at = s->link.slots + s->link.position * s->args->slot_bytes + w->slot * elem_bytes;
     uint32_t k = s->writes ? s->lane - GR_FAN : s->lane, clean;
     uint32_t operand = step->bits & GR_REDUCE || !(step->bits & GR_RECV);
     gr_gpu_ptr from = s->args->space[step->operand] + w->operand * elem_bytes;
@@ -96,21 +95,16 @@ __device__ static GP_INLINE void gr_item_write(const struct gr_scheduler *s, str
 __device__ static GP_INLINE void gr_prepare(struct gr_scheduler *s, struct gr_item *item,
                                             size_t elem_bytes)
 {
-    struct gr_walk *w = &s->block->walk;
+    struct gr_walk *w = &s->walk;
     uint32_t kind = GR_ITEM_READY;
 
-    /* All threads have read the last piece. A link's count is visible to its next thread. */
-    __syncwarp();
-    if (0 == s->lane) {
-        gr_walk_next(s->args, &s->block->sched, w);
-    }
-    __syncwarp();
+    gr_walk_next(s->args, w, &s->block->begin);
+    __syncwarp(); /* a link's count is visible to its next thread */
     if (w->at.over) {
         s->state = GR_GPU_DONE;
         kind = GR_ITEM_END;
     } else {
-        if (s->changes != w->changes) {
-            s->changes = w->changes;
+        if (w->changed) {
             gr_link_find(s);
         }
         if (w->first && !__all_sync(GR_ALL_LANES, gr_link_ready(s))) {
@@ -188,10 +182,10 @@ __device__ static GP_INLINE void gr_find_missing(struct gr_scheduler *s, const s
  */
 __device__ static GP_INLINE void gr_count_slot(struct gr_scheduler *s, size_t elem_bytes)
 {
-    const struct gr_walk *w = &s->block->walk;
+    const struct gr_walk *w = &s->walk;
 
     if (0 == s->lane) {
-        GR_KERNEL_TRACE(s->args, w);
+        GR_KERNEL_TRACE(s->args, w, &s->block->begin);
     }
     if (!w->last) {
         return;
@@ -199,11 +193,13 @@ __device__ static GP_INLINE void gr_count_slot(struct gr_scheduler *s, size_t el
     s->moved++;
     if (s->peer >= 0) {
         if (0 != s->link.valid_bytes) {
-            gp_st((uint32_t *) s->link.valid_bytes + s->link.count % s->args->nslots,
+            gp_st((uint32_t *) s->link.valid_bytes + s->link.position,
                   (uint32_t) ((w->slot + w->count) * elem_bytes));
         }
         s->link.count++;
+        s->link.position = s->link.position + 1 == s->args->nslots ? 0 : s->link.position + 1;
         gp_st(&s->end->count, s->link.count);
+        gp_st(&s->end->position, s->link.position);
         s->post = s->link.mine;
         s->value = s->link.count;
     }
@@ -226,7 +222,7 @@ __device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
 {
     struct gr_gpu_cursor *cursor = (struct gr_gpu_cursor *) s->args->cursor + blockIdx.x;
     struct gr_gpu_report *report = (struct gr_gpu_report *) s->args->report + blockIdx.x;
-    const struct gr_gpu_cursor *at = &s->block->walk.begin;
+    const struct gr_gpu_cursor *at = &s->block->begin;
 
     __syncwarp(); /* the other threads' stores are visible before the report */
     if (0 != s->lane) {
@@ -252,7 +248,7 @@ __device__ static GP_INLINE struct gr_gpu_cursor gr_cursor_load(const struct gr_
     struct gr_gpu_cursor at;
 
     at.slice = at.index = at.run = 0;
-    at.over = args->over >> blockIdx.x & 1;
+    at.over = args->over >> blockIdx.x & 1 || 0 == args->nsteps;
     at.done = 0;
     if (!args->fresh) {
         at.slice = gp_ld(&cursor->slice);
@@ -272,11 +268,10 @@ __device__ static GP_INLINE void gr_scheduler_init(struct gr_scheduler *s,
     s->lane = lane;
     s->writes = lane >= GR_FAN;
     s->lines = GR_PROTOCOL_SIMPLE != args->protocol;
-    s->changes = 0;
     s->peer = -1;
     s->end = NULL;
-    s->link.slots = s->link.mine = s->link.other = s->link.count = s->link.valid_bytes = s->seen =
-        0;
+    s->link.slots = s->link.mine = s->link.other = s->link.count = s->link.valid_bytes =
+        s->link.position = s->seen = 0;
     s->post = s->value = 0;
     s->peer_out = 0;
     s->zero_copy_known = s->zero_copy = 0;
@@ -288,10 +283,8 @@ __device__ static GP_INLINE void gr_scheduler_init(struct gr_scheduler *s,
     }
     if (0 == lane) {
         block->stop = 0;
-        block->sched = args->sched[blockIdx.x % 2];
-        block->sched.channel = (int) blockIdx.x;
-        gr_walk_begin(&block->walk, args, &block->sched, gr_cursor_load(args));
     }
+    gr_walk_begin(&s->walk, args, gr_cursor_load(args), lane);
 }
 
 /* The loop of the scheduler. */

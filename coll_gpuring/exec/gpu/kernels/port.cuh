@@ -31,9 +31,6 @@
 
 #include "exec/gpu/kernels.h"
 
-/* Array accesses of schedules (sched/step.h). */
-#define GR_LOAD(at) gp_ld(at)
-
 #if !defined(__CUDACC__)
 
 #include "cuda_emu.h"
@@ -61,40 +58,28 @@ template <class F> static inline F gp_mul(F x, F y)
 /* Threads of a block. A constant, so that strides become part of addresses. */
 #define GP_BLOCK_THREADS GR_GPU_THREADS
 
-/* Loads and stores as one instruction. Functions for host and device may call the loads. */
-#define GP_ACCESS(bits, type, reg)                                                        \
-    __host__ __device__ static __forceinline__ void gp_get(const type *at, type *value)   \
-    {                                                                                     \
-        GP_ON_DEVICE(asm volatile("ld.global.u" bits " %0, [%1];"                         \
-                                  : "=" reg(*value)                                       \
-                                  : "l"(at)                                               \
-                                  : "memory");)                                           \
-    }                                                                                     \
-    __device__ static __forceinline__ void gp_put(type *at, type value)                   \
-    {                                                                                     \
-        asm volatile("st.global.u" bits " [%0], %1;" : : "l"(at), reg(value) : "memory"); \
+/* Loads and stores as one instruction. */
+#define GP_ACCESS(bits, type, reg)                                                            \
+    __device__ static __forceinline__ void gp_get(const type *at, type *value)                \
+    {                                                                                         \
+        asm volatile("ld.global.u" bits " %0, [%1];" : "=" reg(*value) : "l"(at) : "memory"); \
+    }                                                                                         \
+    __device__ static __forceinline__ void gp_put(type *at, type value)                       \
+    {                                                                                         \
+        asm volatile("st.global.u" bits " [%0], %1;" : : "l"(at), reg(value) : "memory");     \
     }
-#if defined(__CUDA_ARCH__)
-#define GP_ON_DEVICE(...) __VA_ARGS__
-#else
-#define GP_ON_DEVICE(...) *value = *at;
-#endif
 
 GP_ACCESS("16", uint16_t, "h")
 GP_ACCESS("32", uint32_t, "r")
 GP_ACCESS("64", uint64_t, "l")
 
 /* Bytes use 32-bit registers. */
-__host__ __device__ static __forceinline__ void gp_get(const uint8_t *at, uint8_t *value)
+__device__ static __forceinline__ void gp_get(const uint8_t *at, uint8_t *value)
 {
-    uint32_t wide = 0;
+    uint32_t wide;
 
-    (void) wide;
-    GP_ON_DEVICE(asm volatile("ld.global.u8 %0, [%1];"
-                              : "=r"(wide)
-                              : "l"(at)
-                              : "memory");
-                 *value = (uint8_t) wide;)
+    asm volatile("ld.global.u8 %0, [%1];" : "=r"(wide) : "l"(at) : "memory");
+    *value = (uint8_t) wide;
 }
 
 __device__ static __forceinline__ void gp_put(uint8_t *at, uint8_t value)
@@ -116,7 +101,7 @@ template <> struct gp_word<8> {
     typedef uint64_t type;
 };
 
-template <class T> __host__ __device__ static __forceinline__ T gp_ld(const T *at)
+template <class T> __device__ static __forceinline__ T gp_ld(const T *at)
 {
     typename gp_word<sizeof(T)>::type word;
     T value;
