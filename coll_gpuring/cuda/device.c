@@ -107,22 +107,23 @@ int gr_gpus_current(const struct gr_gpus *gpus)
 
 /* ---- a device ---- */
 
-static const char *const kernel_names[] = {
-#define KERNEL_NAME(type, op) "gr_kernel_" #type "_" #op,
-    GR_KERNELS(KERNEL_NAME)
-#undef KERNEL_NAME
-        "gr_kernel_copy",
+static const char *const kernel_names[GR_NENTRIES][GR_NKERNELS] = {
+#define CHANNELS_NAME(type, op) "gr_kernel_" #type "_" #op,
+    {GR_KERNELS(CHANNELS_NAME) "gr_kernel_copy"},
+#undef CHANNELS_NAME
+#define LEADER_NAME(type, op) "gr_leader_" #type "_" #op,
+    {GR_KERNELS(LEADER_NAME) "gr_leader_copy"},
+#undef LEADER_NAME
 };
-_Static_assert(GR_NKERNELS == sizeof(kernel_names) / sizeof(kernel_names[0]),
-               "a name for each kernel");
 
 /* Resolve a kernel and load it to the device. The context is current, the lock of gpus is held. */
-static int load_kernel(struct gr_gpu *gpu, enum gr_kernel which, CUfunction *function)
+static int load_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel which,
+                       CUfunction *function)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUkernel kernel;
     int registers,
-        rc = GR_CUDA(cuda, cuLibraryGetKernel, &kernel, gpu->library, kernel_names[which]);
+        rc = GR_CUDA(cuda, cuLibraryGetKernel, &kernel, gpu->library, kernel_names[entry][which]);
 
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuKernelGetFunction, function, kernel);
@@ -133,21 +134,33 @@ static int load_kernel(struct gr_gpu *gpu, enum gr_kernel which, CUfunction *fun
                                                 CU_FUNC_ATTRIBUTE_NUM_REGS, *function);
     }
     if (0 == rc) {
-        atomic_store_explicit(&gpu->kernels[which], *function, memory_order_release);
+        atomic_store_explicit(&gpu->kernels[entry][which], *function, memory_order_release);
     }
     return rc;
 }
 
-int gr_cuda_kernel(struct gr_gpu *gpu, enum gr_kernel which, CUfunction *function)
+int gr_cuda_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel which,
+                   CUfunction *function)
 {
     int rc = 0;
 
-    *function = atomic_load_explicit(&gpu->kernels[which], memory_order_acquire);
+    *function = atomic_load_explicit(&gpu->kernels[entry][which], memory_order_acquire);
     if (NULL == *function) {
         pthread_mutex_lock(&gpu->gpus->lock);
-        *function = atomic_load_explicit(&gpu->kernels[which], memory_order_relaxed);
-        rc = NULL == *function ? load_kernel(gpu, which, function) : 0;
+        *function = atomic_load_explicit(&gpu->kernels[entry][which], memory_order_relaxed);
+        rc = NULL == *function ? load_kernel(gpu, entry, which, function) : 0;
         pthread_mutex_unlock(&gpu->gpus->lock);
+    }
+    return rc;
+}
+
+int gr_gpu_load_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel kernel)
+{
+    CUfunction function = atomic_load_explicit(&gpu->kernels[entry][kernel], memory_order_acquire);
+    int rc = 0;
+
+    if (NULL == function) {
+        GR_IN_CONTEXT(rc, gpu, gr_cuda_kernel(gpu, entry, kernel, &function));
     }
     return rc;
 }
@@ -235,7 +248,7 @@ static int load_library(struct gr_gpu *gpu, const void *image)
         gpu->library = NULL;
         return rc;
     }
-    rc = load_kernel(gpu, GR_KERNEL_copy, &function);
+    rc = load_kernel(gpu, GR_ENTRY_CHANNELS, GR_KERNEL_copy, &function);
     if (rc < 0) {
         (void) cuda->cuLibraryUnload(gpu->library);
         gpu->library = NULL;
@@ -362,6 +375,16 @@ const char *gr_gpu_model(const struct gr_gpu *gpu)
 struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu)
 {
     return gpu->id;
+}
+
+int gr_gpu_has_mps(const struct gr_gpu *gpu)
+{
+    const int mps_enabled = 133; /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, which older toolkits lack */
+    int value = 0;
+
+    (void) gpu->gpus->cuda.cuDeviceGetAttribute(&value, (CUdevice_attribute) mps_enabled,
+                                                gpu->gpus->slots[gpu->ordinal].device);
+    return 0 != value;
 }
 
 int gr_gpu_numa(const struct gr_gpu *gpu)

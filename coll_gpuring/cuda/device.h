@@ -17,6 +17,7 @@
 #define GR_CUDA_DEVICE_H
 
 #include "base/errors.h"
+#include "exec/gpu/kernels.h"
 
 #include <stdint.h>
 
@@ -67,6 +68,12 @@ struct gr_gpu *gr_gpu_get(struct gr_gpus *gpus, int ordinal, int *error);
 int gr_gpu_load_kernels(struct gr_gpu *gpu);
 
 /*
+ * Load one of them, for its first launch; costs nothing if it is loaded. 0, or an error, which its
+ * launch would return, too.
+ */
+int gr_gpu_load_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel kernel);
+
+/*
  * The same from another image of the same sources and toolkit, for measurements. image: as
  * cuLibraryLoadData() takes it; the caller keeps it until gr_gpus_close().
  */
@@ -79,6 +86,12 @@ struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu);
 
 /* The name of its model, as the driver has it. */
 const char *gr_gpu_model(const struct gr_gpu *gpu);
+
+/*
+ * Whether processes that use the device do so together, through MPS; else their kernels run in
+ * turns. 0 where the driver is too old to tell.
+ */
+int gr_gpu_has_mps(const struct gr_gpu *gpu);
 
 /* The NUMA node near the device; -1: unknown. */
 int gr_gpu_numa(const struct gr_gpu *gpu);

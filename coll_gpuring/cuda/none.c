@@ -56,8 +56,11 @@ NEVER(int, gr_gpus_wait_current, GR_ERR_NODRIVER, struct gr_gpus *gpus, int but)
 NEVER(int, gr_gpu_wait_default, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(struct gr_gpu *, gr_gpu_get, NULL, struct gr_gpus *gpus, int ordinal, int *error)
 NEVER(int, gr_gpu_load_kernels, GR_ERR_NODRIVER, struct gr_gpu *gpu)
+NEVER(int, gr_gpu_load_kernel, GR_ERR_NODRIVER, struct gr_gpu *gpu, enum gr_kernel_entry entry,
+      enum gr_kernel kernel)
 NEVER(int, gr_gpu_load_kernels_from, GR_ERR_NODRIVER, struct gr_gpu *gpu, const void *image)
 NEVER(struct gr_gpus *, gr_gpu_owner, NULL, const struct gr_gpu *gpu)
+NEVER(int, gr_gpu_has_mps, 0, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_numa, -1, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_ordinal, -1, const struct gr_gpu *gpu)
 NEVER(struct gr_gpu_id, gr_gpu_id, no_id, const struct gr_gpu *gpu)
@@ -94,8 +97,13 @@ NEVER(int, gr_gpu_point_set, GR_ERR_NODRIVER, struct gr_gpu_point *point, struct
 NEVER(void, gr_gpu_point_free, NOTHING, struct gr_gpu_point *point)
 NEVER(int, gr_gpu_stream_follow_point, GR_ERR_NODRIVER, struct gr_gpu_stream *stream,
       const struct gr_gpu_point *point)
+NEVER(int, gr_gpu_stream_note, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)
+NEVER(int, gr_gpu_stream_noted, GR_ERR_NODRIVER, struct gr_gpu_stream *stream)
+NEVER(int, gr_gpu_point_reached, GR_ERR_NODRIVER, const struct gr_gpu_point *point)
 NEVER(int, gr_gpu_launch, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, enum gr_kernel kernel,
       uint32_t nblocks, const struct gr_gpu_args *args)
+NEVER(int, gr_gpu_launch_leader, GR_ERR_NODRIVER, struct gr_gpu_stream *stream,
+      enum gr_kernel kernel, uint32_t nblocks, const struct gr_leader_args *args)
 NEVER(int, gr_gpu_stream_copy, GR_ERR_NODRIVER, struct gr_gpu_stream *stream, gr_gpu_ptr dst,
       gr_gpu_ptr src, size_t bytes)
 NEVER(int, gr_gpu_stream_copy_runs, GR_ERR_NODRIVER, struct gr_gpu_stream *stream,

@@ -47,8 +47,9 @@ struct gr_gpu {
     int ordinal;
     CUcontext context; /* the device's primary context */
     CUlibrary library; /* the kernels; NULL: not loaded; under the lock of gpus */
-    _Atomic(CUfunction) kernels[GR_NKERNELS]; /* NULL: not loaded yet; gr_cuda_kernel() */
-    atomic_int has_kernels;                   /* `library` is loaded */
+    /* NULL: not loaded yet; gr_cuda_kernel() */
+    _Atomic(CUfunction) kernels[GR_NENTRIES][GR_NKERNELS];
+    atomic_int has_kernels; /* `library` is loaded */
     struct gr_gpu_id id;
     char model[64];       /* the name of its model */
     int numa;             /* NUMA node; -1: unknown */
@@ -69,7 +70,8 @@ struct gr_gpu_stream {
  * driver may wait for kernels that run, which of gpuring's leave in bounded time. The library must be
  * loaded and the context current. Returns 0 or an error, after which the next call tries again.
  */
-int gr_cuda_kernel(struct gr_gpu *gpu, enum gr_kernel which, CUfunction *function);
+int gr_cuda_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel which,
+                   CUfunction *function);
 
 static inline CUdeviceptr gr_cuda_ptr(const void *at)
 {

@@ -158,15 +158,14 @@ int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu
 }
 
 /* The context is current. */
-static int launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
-                  const struct gr_gpu_args *args)
+static int launch(struct gr_gpu_stream *stream, enum gr_kernel_entry entry, enum gr_kernel kernel,
+                  uint32_t nblocks, uint32_t threads, const void *args)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     /* the driver copies the arguments before it returns, and does not write them */
     void *params[] = {(void *) (uintptr_t) args};
-    uint32_t threads = 0 == args->threads ? GR_GPU_THREADS : args->threads;
     CUfunction function;
-    int rc = gr_cuda_kernel(stream->gpu, kernel, &function);
+    int rc = gr_cuda_kernel(stream->gpu, entry, kernel, &function);
 
     return 0 == rc ? GR_CUDA(cuda, cuLaunchKernel, function, nblocks, 1, 1, threads, 1, 1, 0,
                              stream->stream, params, NULL)
@@ -178,7 +177,19 @@ int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t 
 {
     int rc;
 
-    GR_IN_CONTEXT(rc, stream->gpu, launch(stream, kernel, nblocks, args));
+    GR_IN_CONTEXT(rc, stream->gpu,
+                  launch(stream, GR_ENTRY_CHANNELS, kernel, nblocks,
+                         0 == args->threads ? GR_GPU_THREADS : args->threads, args));
+    return rc;
+}
+
+int gr_gpu_launch_leader(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
+                         const struct gr_leader_args *args)
+{
+    int rc;
+
+    GR_IN_CONTEXT(rc, stream->gpu,
+                  launch(stream, GR_ENTRY_LEADER, kernel, nblocks, GR_GPU_THREADS, args));
     return rc;
 }
 
@@ -239,17 +250,40 @@ static int query_status(const struct gr_cuda *cuda, const char *function, CUresu
     return CUDA_SUCCESS == result ? 1 : rc;
 }
 
-int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
+/* Needs no context. */
+static int query_event(const struct gr_cuda *cuda, CUevent event)
 {
-    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     CUstreamCaptureMode mode = gr_cuda_relax(cuda);
     int k, rc = GR_ERR_CUDA;
 
-    for (k = 0; k < GR_TRIES && rc < 0; k++) { /* needs no context */
-        rc = query_status(cuda, "cuEventQuery", cuda->cuEventQuery(stream->marks[mark]));
+    for (k = 0; k < GR_TRIES && rc < 0; k++) {
+        rc = query_status(cuda, "cuEventQuery", cuda->cuEventQuery(event));
     }
     gr_cuda_restore(cuda, mode);
     return rc;
+}
+
+int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
+{
+    return query_event(&stream->gpu->gpus->cuda, stream->marks[mark]);
+}
+
+int gr_gpu_stream_note(struct gr_gpu_stream *stream)
+{
+    int rc;
+
+    GR_IN_CONTEXT(rc, stream->gpu, record_default(&stream->gpu->gpus->cuda, stream->event));
+    return rc;
+}
+
+int gr_gpu_stream_noted(struct gr_gpu_stream *stream)
+{
+    return query_event(&stream->gpu->gpus->cuda, stream->event);
+}
+
+int gr_gpu_point_reached(const struct gr_gpu_point *point)
+{
+    return query_event(&point->gpu->gpus->cuda, point->event);
 }
 
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)

@@ -6,6 +6,7 @@
 #include "cuda/copy.h"
 #include "cuda/device.h"
 #include "exec/gpu/args.h"
+#include "exec/gpu/leader_args.h"
 #include "exec/gpu/kernels.h"
 
 #include <stddef.h>
@@ -28,6 +29,14 @@ void gr_gpu_stream_close(struct gr_gpu_stream *stream);
  */
 int gr_gpu_stream_follow(struct gr_gpu_stream *stream);
 
+/*
+ * The same, for the host: note where that stream now is, and ask whether it has come there. What is
+ * asked is an event, and nothing is put on this stream, so no other context has to give way to it.
+ * noted: 1 yes, 0 no, negative: an error.
+ */
+int gr_gpu_stream_note(struct gr_gpu_stream *stream);
+int gr_gpu_stream_noted(struct gr_gpu_stream *stream);
+
 /* A point in the legacy default stream of a device's primary context. Initialised to zero. */
 struct gr_gpu_point {
     struct gr_gpu *gpu; /* the device; NULL: never set */
@@ -38,12 +47,19 @@ struct gr_gpu_point {
 int gr_gpu_point_set(struct gr_gpu_point *point, struct gr_gpu *gpu);
 void gr_gpu_point_free(struct gr_gpu_point *point);
 
+/* Whether the work before the point is done: 1 yes, 0 no, negative: an error. */
+int gr_gpu_point_reached(const struct gr_gpu_point *point);
+
 /* Make later work on the stream wait for a point of any device. */
 int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point);
 
 /* Launch a kernel with nblocks blocks of args->threads threads. args is copied. */
 int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
                   const struct gr_gpu_args *args);
+
+/* The same of a leader's kernel. */
+int gr_gpu_launch_leader(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
+                         const struct gr_leader_args *args);
 
 /* Put a copy on the stream. Host memory must be pinned. */
 int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes);

@@ -101,6 +101,7 @@ static int reserve_records(struct gr_call_agreement *a, int p)
 int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use)
 {
     struct gr_call_agreement *a = &op->agreement;
+    int k;
 
     if (0 != reserve_records(a, op->comm->size)) {
         return GR_ERR_NOMEM;
@@ -109,8 +110,9 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
     a->record.freed = mca_coll_gpuring_ipc_record(&op->queue->told);
     op->chosen_in_turn = true;
     op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
-    op->setup_number[true] = gr_setup_number(op->queue);
-    op->setup_number[false] = gr_setup_number(op->queue);
+    for (k = 0; k < GR_SETUPS_OF_OP; k++) {
+        op->setup_number[k] = gr_setup_number(op->queue);
+    }
     if (NULL != op->queue->team->remote) {
         return 0;
     }

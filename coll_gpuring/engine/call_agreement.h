@@ -85,7 +85,7 @@ void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *para
 
 /*
  * The record has been written: let the op, which is not queued yet, begin with an agreement. Takes
- * two set-up numbers of the queue. 0, or GR_ERR_...
+ * GR_SETUPS_OF_OP set-up numbers of the queue. 0, or GR_ERR_...
  */
 int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use);
 

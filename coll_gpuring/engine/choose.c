@@ -8,6 +8,7 @@
 #include "engine/call_agreement.h"
 #include "engine/collectives.h"
 #include "engine/comm_queues.h"
+#include "engine/device_use.h"
 #include "engine/log.h"
 #include "engine/network_probe.h"
 #include "engine/op.h"
@@ -21,6 +22,7 @@
 
 #include "base/errors.h"
 #include "exec/gpu/args.h"
+#include "exec/gpu/team.h"
 #include "link/team.h"
 #include "sched/groups.h"
 #include "sched/protocol.h"
@@ -206,13 +208,15 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_choice *c = &op->choice;
     enum gr_coll coll = op->data.spec.coll;
-    char where[48] = "", nodes[48] = "", how[96] = "", chunks[96] = "";
+    char where[48] = "", nodes[48] = "", how[96] = "", chunks[96] = "", expected[32] = "";
 
     if (!mca_coll_gpuring_should_log(op->comm->rank, 2)) {
         return;
     }
     if (op->agreed.kernels) {
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
+    }
+    if (op->agreed.kernels && GR_WAY_LEADER != c->way) {
         snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
                  op->agreed.zero_copy && GR_PROTOCOL_SIMPLE == c->protocol ? ", zero copy" : "");
     }
@@ -222,23 +226,20 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
     }
     if (GR_WAY_MAILBOX == c->way) {
         describe_mailboxes(coll, op->comm->size, how, sizeof(how));
-    } else { /* mailboxes have neither channels nor chunks */
+    } else if (GR_WAY_LEADER != c->way) { /* these have neither channels nor chunks */
         snprintf(chunks, sizeof(chunks), ", %u channels, chunks of %zu bytes%s", c->nchannels,
                  c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
                  c->direct ? ", single copy where possible" : "");
     }
+    if (GR_WAY_LEADER != c->way) { /* there is no model of it, since nothing is to be chosen */
+        snprintf(expected, sizeof(expected), ", %.1f us expected", c->us);
+    }
     mca_coll_gpuring_print(
-        "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s%s, %.1f us expected",
-        gr_calls[op->id].name, gr_comm_name(op->comm), (unsigned long long) op->seq, op->data.bytes,
-        where, nodes, gr_way_name(c->way),
+        "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s%s%s", gr_calls[op->id].name,
+        gr_comm_name(op->comm), (unsigned long long) op->seq, op->data.bytes, where, nodes,
+        gr_way_name(c->way),
         comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, chunks,
-        c->us);
-}
-
-/* The way that the call's collective is to take; -1: by the model. */
-static int forced_way(const struct gr_comm *comm, const struct gr_op *op)
-{
-    return (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.spec.coll];
+        expected);
 }
 
 static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_op *op,
@@ -250,10 +251,11 @@ static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_o
     struct gr_select_args q;
 
     if (op->agreed.kernels) {
-        now.choice = select_on_devices(comm, op, forced_way(comm, op));
+        now.choice = select_on_devices(comm, op, mca_coll_gpuring_forced_algorithm(comm, op));
         return now;
     }
-    q = question_on_hosts(comm, data, forced_way(comm, op), op->agreed.fetches,
+    q = question_on_hosts(comm, data, mca_coll_gpuring_forced_algorithm(comm, op),
+                          op->agreed.fetches,
                           GR_CHOSEN_TO_ASK == when ? &unmeasured : network_of(comm, op));
     now.choice = select_way(comm, &q);
     now.bounded = mca_coll_gpuring_setup_always(comm, &now.choice, data->bytes);
@@ -314,7 +316,7 @@ static void tell_bound(const struct gr_comm *comm, const struct gr_op *op)
 {
     static atomic_bool warned;
 
-    if (op->choice.way == forced_way(comm, op) && 0 == comm->rank &&
+    if (op->choice.way == mca_coll_gpuring_forced_way(comm, op) && 0 == comm->rank &&
         !atomic_exchange(&warned, true)) {
         mca_coll_gpuring_warn("setup-bound", gr_way_name(op->choice.way), gr_calls[op->id].name,
                               gr_comm_name(comm),
@@ -356,7 +358,8 @@ static bool choose_compact(const struct gr_comm *comm, struct gr_op *op,
     q.slot_bytes = small->slot_bytes;
     choice = gr_select(fixed, &q);
     if (choice.way != op->choice.way ||
-        (choice.us > limit && choice.way != forced_way(comm, op) && may_leave(op))) {
+        (choice.us > limit && choice.way != mca_coll_gpuring_forced_way(comm, op) &&
+         may_leave(op))) {
         return false;
     }
     op->choice = select_way(comm, &q);
@@ -392,11 +395,16 @@ static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
 
 static int choose(struct gr_comm *comm, struct gr_op *op)
 {
-    struct gr_chosen chosen;
+    enum gr_device_use use =
+        op->agreed.kernels ? mca_coll_gpuring_device_use(comm, op) : GR_KERNELS_OF_ALL;
+    struct gr_chosen chosen = {.choice = {.way = GR_WAY_LEADER, .nchannels = 1}, .bounded = true};
     int rc;
 
+    op->agreed.kernels = op->agreed.kernels && GR_KERNELS_NONE != use;
     (void) update_path(comm, op);
-    chosen = select_as_last(comm, op, chosen_when(op));
+    if (GR_KERNELS_LEADER != use) {
+        chosen = select_as_last(comm, op, chosen_when(op));
+    }
     op->choice = chosen.choice;
     if (!chosen.bounded && !mca_coll_gpuring_setup_allowed(comm, op, &op->choice)) {
         rc = choose_bounded(comm, op);
@@ -472,7 +480,7 @@ void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op)
     static atomic_bool told;
     bool is_new;
 
-    if (!op->agreed.kernels) {
+    if (!op->agreed.kernels || GR_WAY_LEADER == op->choice.way) {
         return;
     }
     is_new = update_path(comm, op);

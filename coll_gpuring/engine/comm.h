@@ -75,6 +75,21 @@ struct gr_comm {
     struct gr_comm **linked;
 };
 
+/*
+ * begin: kernels of an op may write to other ranks' buffers from here on. False if the communicator
+ * has failed already: then the op must not begin. end: they no longer do.
+ */
+static inline bool gr_comm_begin_writing(struct gr_comm *comm)
+{
+    atomic_fetch_add(&comm->writing, 1);
+    return 0 == comm->failed;
+}
+
+static inline void gr_comm_end_writing(struct gr_comm *comm)
+{
+    atomic_fetch_sub(&comm->writing, 1);
+}
+
 /* What to call a communicator in messages; MPI gives no name to some (MPI_Intercomm_merge). */
 static inline const char *gr_comm_name(const struct gr_comm *comm)
 {

@@ -12,6 +12,7 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
+#include "exec/gpu/leader.h"
 #include "exec/mailbox.h"
 #include "link/fifo.h"
 #include "link/team.h"
@@ -85,6 +86,9 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t ns
         .nsets = nsets,
         .mailbox_bytes = mailbox_bytes,
         .record_bytes = sizeof(struct gr_call_record),
+        .leader_bytes = comm->gpu && gr_leader_fits(comm->size) && NULL == comm->remote
+                            ? gr_leader_board_bytes(comm->size)
+                            : 0,
         .small_slots = small.slots,
         .small_bytes = small.bytes,
         .note_slots = GR_SYNC_NONE == value[GR_PARAM_STEP_SYNC] ? 0 : GR_NOTE_SLOTS,

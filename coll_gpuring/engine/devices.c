@@ -44,7 +44,7 @@
  * Allocations of the application that are kept exported, and of others that are kept mapped, for
  * each device.
  */
-#define SHARED_MOST 64
+#define SHARED_MOST 256
 
 /* What is made for a device when it is first needed; NULL: not yet. */
 struct kept {

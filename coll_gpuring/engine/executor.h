@@ -9,6 +9,7 @@
  *      staged     mpi/staging/         the same, while buffers on a       host memory, network
  *                 overlap.c            device are copied
  *      device     run_device.c         steps in a kernel                  device memory, network
+ *      leader     run_leader.c         in one kernel for all ranks        boards
  *      messages   run_messages.c       Open MPI's messages                none
  *
  * The calls of one op, in this order:
@@ -37,6 +38,7 @@ struct gr_setup;
 
 struct gr_executor {
     bool on_device;      /* kernels use its links and its scratch memory */
+    int setup;           /* enum gr_op_setup: that makes its links */
     bool runs_steps;     /* of a schedule; they may be timed (step_timing.h) */
     bool sends_messages; /* start and poll only in an MPI call or gr_runtime_progress() */
 
@@ -58,7 +60,8 @@ struct gr_executor {
     int (*start)(struct gr_op *op);
 
     /*
-     * Progress. GR_DONE, GR_AGAIN, or negative: the op has failed, and poll has reported why
+     * Progress. GR_DONE, GR_AGAIN, GR_ERR_FALLBACK: on all ranks another executor is to do the op,
+     * of which nothing has moved; or else negative: the op has failed, and poll has reported why
      * (failure.h). *moved is increased by the number of messages that were handled.
      */
     int (*poll)(struct gr_op *op, uint64_t *moved);

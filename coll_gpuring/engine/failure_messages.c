@@ -34,7 +34,7 @@ enum message_kind {
 /* Whether kernels of some rank may write to another's buffers. */
 static bool may_write(const struct gr_comm *comm)
 {
-    return comm->gpu && comm->params.value[GR_PARAM_ZERO_COPY] >= 0;
+    return comm->gpu;
 }
 
 /*

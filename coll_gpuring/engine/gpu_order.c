@@ -59,6 +59,7 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
     s->mine = mca_coll_gpuring_gpu_pick(s->op->buffers, &s->mine_error);
     if (NULL != s->mine) {
         own->id = gr_gpu_id(s->mine);
+        own->contends = !gr_gpu_has_mps(s->mine);
         own->tuned = NULL != constants && '\0' != constants->device[0] &&
                      0 == strcmp(constants->device, gr_gpu_model(s->mine));
     } else {
@@ -205,6 +206,22 @@ static bool are_tuned(const struct gr_setup *s)
     return r == p;
 }
 
+/* Whether some ranks share a device on which their kernels do not run at the same time. */
+static bool contend(const struct gr_setup *s)
+{
+    int p = size_of(s), r, k;
+
+    for (r = 0; r < p; r++) {
+        for (k = 0; k < r && 0 != s->devices[r].contends; k++) {
+            if (0 == memcmp(s->devices[k].id.uuid, s->devices[r].id.uuid,
+                            sizeof(s->devices[r].id.uuid))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Rings along the torus where the parameter states one; else as found. */
 static int decide_order(struct gr_setup *s)
 {
@@ -225,6 +242,7 @@ static int decide_order(struct gr_setup *s)
     }
     s->devices[0].path = path;
     s->devices[0].tuned = are_tuned(s);
+    s->devices[0].contends = contend(s);
     free(order);
     return rc;
 }
@@ -266,6 +284,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         .rdma = NULL == mca_coll_gpuring_net_no_rdma(s->queue),
         .ids = ids,
         .path = (enum gr_path) s->devices[0].path,
+        .contends = s->devices[0].contends,
         .gpu = s->mine,
         .status = s->mine_error,
     };

@@ -198,7 +198,7 @@ static void connect_executor(struct gr_op *op)
         return;
     }
     op->phase = GR_OP_SETUP;
-    op->setup = op->exec->connect(op, op->setup_number[op->exec->on_device]);
+    op->setup = op->exec->connect(op, op->setup_number[op->exec->setup]);
     if (NULL == op->setup) {
         mca_coll_gpuring_op_over(op, GR_ERR_NOMEM);
     }
@@ -219,11 +219,15 @@ static bool choose(struct gr_op *op)
     return true;
 }
 
-/* GR_OP_SETUP */
+/*
+ * GR_OP_SETUP. A set-up on devices makes no links where it has found that kernels are not to wait
+ * for each other there: then the op chooses anew.
+ */
 static bool await_links(struct gr_op *op, bool here, uint64_t *moved)
 {
     if (poll_setup(op, here, moved)) {
-        op->phase = NULL == op->exec ? GR_OP_CHOICE : GR_OP_START;
+        op->phase =
+            NULL == op->exec || GR_LINKS_NONE == op->exec->links(op) ? GR_OP_CHOICE : GR_OP_START;
     }
     return GR_OP_SETUP != op->phase;
 }
@@ -286,6 +290,9 @@ static bool run(struct gr_op *op, bool here, uint64_t *moved)
 
     if (GR_DONE == rc) {
         mca_coll_gpuring_op_end(op);
+    } else if (GR_ERR_FALLBACK == rc) { /* on all ranks, and nothing has moved */
+        (void) op->hooks->release(op, op->exec->finish(op, rc));
+        replace_executor(op);
     } else if (GR_AGAIN != rc) { /* poll has failed the communicator */
         mca_coll_gpuring_op_abort(op, here, op->comm->failed);
     }

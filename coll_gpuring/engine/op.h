@@ -28,6 +28,7 @@
 #include "engine/op_data.h"
 #include "engine/op_hooks.h"
 #include "engine/run_device.h"
+#include "engine/run_leader.h"
 
 #include "exec/grouped.h"
 #include "exec/mailbox.h"
@@ -55,6 +56,9 @@ enum gr_op_phase {
     GR_OP_LEAVING,      /* failed; waits until no other rank uses its buffers */
     GR_OP_DONE
 };
+
+/* The set-ups that an op may ask for: of links of the host, of devices, and of a leader's boards. */
+enum gr_op_setup { GR_SETUP_HOST, GR_SETUP_GPU, GR_SETUP_LEADER, GR_SETUPS_OF_OP };
 
 /* What all ranks know alike about the buffers of a call. */
 struct gr_op_agreed {
@@ -115,10 +119,10 @@ struct gr_op {
     struct gr_setup *setup;         /* in progress; NULL: none. Owned */
     struct gr_setup *next_setup;    /* comes after it: the links of step timing. Owned */
     /*
-     * Numbers of the set-ups that the op may ask for in its turn: [exec->on_device]. Reserved at
-     * the call, so that all ranks count alike.
+     * Numbers of the set-ups that the op may ask for in its turn. Reserved at the call, so that all
+     * ranks count alike.
      */
-    uint32_t setup_number[2];
+    uint32_t setup_number[GR_SETUPS_OF_OP];
 
     struct gr_early_post early; /* what it posts before its turn */
     /*
@@ -133,6 +137,7 @@ struct gr_op {
         struct gr_grouped mailbox;    /* run_mailbox.c */
         struct gr_host_run host;      /* host_steps.c */
         struct gr_device_run device;  /* run_device.c */
+        struct gr_leader_op leader;   /* run_leader.c */
         struct gr_messages *messages; /* run_messages.c; owned */
     } run;
 

@@ -10,6 +10,7 @@
 #include "engine/op.h"
 #include "engine/run_mailbox.h"
 #include "engine/run_device.h"
+#include "engine/run_leader.h"
 #include "engine/run_host.h"
 #include "engine/run_messages.h"
 
@@ -21,7 +22,8 @@ const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op)
     const struct gr_executor *replaced;
 
     if (op->agreed.kernels) {
-        return &mca_coll_gpuring_run_device;
+        return GR_WAY_LEADER == op->choice.way ? &mca_coll_gpuring_run_leader
+                                               : &mca_coll_gpuring_run_device;
     }
     if (op->without_links) {
         return &mca_coll_gpuring_run_messages;

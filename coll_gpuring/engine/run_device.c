@@ -55,22 +55,18 @@ static int device_prepare(struct gr_op *op)
 
 /* ---- start ---- */
 
-/*
- * From here on the op's kernel may write to other ranks' buffers. Returns false if the communicator
- * has failed already: then it must not begin.
- */
+/* As gr_comm_begin_writing(). */
 static bool begin_writing(struct gr_op *op)
 {
     op->run.device.writing = true;
-    atomic_fetch_add(&op->queue->comm->writing, 1);
-    return 0 == op->queue->comm->failed;
+    return gr_comm_begin_writing(op->queue->comm);
 }
 
 static void stop_writing(struct gr_op *op)
 {
     if (op->run.device.writing) {
         op->run.device.writing = false;
-        atomic_fetch_sub(&op->queue->comm->writing, 1);
+        gr_comm_end_writing(op->queue->comm);
     }
 }
 
@@ -240,6 +236,7 @@ static void device_explain(struct gr_op *op, char *text, size_t size)
 
 const struct gr_executor mca_coll_gpuring_run_device = {
     .on_device = true,
+    .setup = GR_SETUP_GPU,
     .runs_steps = true,
     .links = device_links,
     .connect = device_connect,

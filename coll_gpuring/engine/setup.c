@@ -16,6 +16,7 @@
  */
 #include "engine/setup.h"
 
+#include "engine/device_use.h"
 #include "engine/gpu_order.h"
 #include "engine/net_links.h"
 #include "engine/op.h"
@@ -236,6 +237,9 @@ static int next(struct gr_setup *s, bool *over)
         return mca_coll_gpuring_setup_order(s);
     case GR_SETUP_ORDER:
         rc = mca_coll_gpuring_setup_team(s);
+        if (0 == rc && GR_KERNELS_OF_ALL != mca_coll_gpuring_device_use(s->queue->comm, s->op)) {
+            s->way = GR_WAY_LEADER; /* no links: the op chooses anew */
+        }
         return 0 == rc ? post_handles(s) : rc;
     case GR_SETUP_HANDLES:
         return post_replies(s);

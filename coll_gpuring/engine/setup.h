@@ -72,6 +72,11 @@ struct gr_setup_device {
      * all ranks: whether all are.
      */
     int32_t tuned;
+    /*
+     * To rank 0: whether processes that share it run together (MPS). From rank 0, for all ranks:
+     * whether some ranks share a device on which they do not.
+     */
+    int32_t contends;
 };
 
 /* What a set-up and the network tell each other of one link to another node. */

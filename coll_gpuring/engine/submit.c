@@ -138,7 +138,7 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
     }
     links = first_links(queue, op);
     if (gr_op_asks_in_turn(op)) {
-        op->setup_number[0] = gr_setup_number(from);
+        op->setup_number[GR_SETUP_HOST] = gr_setup_number(from);
     }
     if (GR_LINKS_NONE == links) {
         op->setup = first_setup(queue, op, gr_setup_number(from));
@@ -196,6 +196,10 @@ static int set_up(struct gr_op_queue *queue, struct gr_op *op)
     }
     if (0 != rc) {
         return rc;
+    }
+    if (GR_LINKS_NONE == op->exec->links(op)) { /* now that the devices are known */
+        rc = mca_coll_gpuring_op_choose(op->comm, op);
+        return 0 == rc ? set_up(queue, op) : rc; /* NOLINT(misc-no-recursion): once */
     }
     return GR_LINKS_THERE == op->exec->links(op) ? 0 : GR_ERR_FALLBACK;
 }

@@ -280,7 +280,8 @@ static int reserve_scratch(struct gr_join *join)
 {
     struct gr_team *team = join->team;
 
-    if (!gr_is_grouped(team->p) || GR_WAY_AGREEMENT == join->way || NULL != team->scratch) {
+    if (!gr_is_grouped(team->p) || GR_WAY_AGREEMENT == join->way || GR_WAY_LEADER == join->way ||
+        NULL != team->scratch) {
         return 0;
     }
     team->scratch = gr_malloc(boards_at(join, 0)->box.stride);

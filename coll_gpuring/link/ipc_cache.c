@@ -178,8 +178,14 @@ static int create_handle(const struct gr_ipc_cache *cache, const void *at, uint6
 struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *cache, const void *buffer,
                                          size_t bytes)
 {
+    return gr_ipc_cache_export_known(
+        cache, buffer, gr_gpus_buffer_id(gr_gpu_owner(cache->gpu), (uintptr_t) buffer), bytes);
+}
+
+struct gr_ipc_handle gr_ipc_cache_export_known(struct gr_ipc_cache *cache, const void *buffer,
+                                               uint64_t id, size_t bytes)
+{
     uintptr_t at = (uintptr_t) buffer;
-    uint64_t id = gr_gpus_buffer_id(gr_gpu_owner(cache->gpu), at);
     struct gr_ipc_handle handle;
     struct gr_ipc_export *e;
     int rc = 0;

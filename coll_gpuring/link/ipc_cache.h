@@ -76,6 +76,10 @@ void gr_ipc_cache_close(struct gr_ipc_cache *cache);
 struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *cache, const void *buffer,
                                          size_t bytes);
 
+/* The same where the caller has asked the driver for the buffer id: costs nothing if cached. */
+struct gr_ipc_handle gr_ipc_cache_export_known(struct gr_ipc_cache *cache, const void *buffer,
+                                               uint64_t id, size_t bytes);
+
 /*
  * The name of an allocation: one of 64 bits, by which its owner tells others that it was freed. Two
  * allocations may have the same name: then a mapping is closed that is opened again when it is

@@ -38,8 +38,9 @@ int gr_team_reserve(struct gr_team *team, int way)
     return 0;
 }
 
-/* A mailbox of a group, if this rank is in it. */
-static int boards_init(struct gr_boards *b, struct gr_group group, uint32_t nsets, size_t bytes)
+/* A mailbox of a group, if this rank is in it. first: as gr_mailbox_init() takes it. */
+static int boards_init(struct gr_boards *b, struct gr_group group, uint32_t nsets, size_t bytes,
+                       uint64_t first)
 {
     b->group = group;
     if (0 == group.n) {
@@ -49,8 +50,7 @@ static int boards_init(struct gr_boards *b, struct gr_group group, uint32_t nset
     if (NULL == b->leases) {
         return GR_ERR_NOMEM;
     }
-    /* the first call then uses set 0, which shares its page with the records before it */
-    return gr_mailbox_init(&b->box, group.n, group.me, nsets, gr_board_stride(bytes), nsets - 1);
+    return gr_mailbox_init(&b->box, group.n, group.me, nsets, gr_board_stride(bytes), first);
 }
 
 /* All boards of a team. */
@@ -60,6 +60,9 @@ static int all_boards_init(struct gr_team *team, const struct gr_team_params *pa
     struct gr_group groups[GR_NBOARDS] = {
         [GR_BOARDS_AGREEMENT] = {.step = 1, .n = p, .me = rank, .end = p}};
 
+    if (params->leader_bytes > 0) {
+        groups[GR_BOARDS_LEADER] = groups[GR_BOARDS_AGREEMENT];
+    }
     for (k = 0; k < GR_GROUP_LEVELS && GR_WAY_MAILBOX == gr_mailbox_way(GR_COLL_BARRIER, p); k++) {
         groups[GR_BOARDS_MAILBOX + k] = gr_group_at(p, rank, k);
     }
@@ -68,9 +71,13 @@ static int all_boards_init(struct gr_team *team, const struct gr_team_params *pa
         groups[GR_BOARDS_GRID + 1] = gr_grid_column(p, rank);
     }
     for (k = 0; 0 == rc && k < GR_NBOARDS; k++) {
-        rc = GR_BOARDS_AGREEMENT == k
-                 ? boards_init(&team->boards[k], groups[k], GR_SETS, params->record_bytes)
-                 : boards_init(&team->boards[k], groups[k], params->nsets, params->mailbox_bytes);
+        uint32_t nsets = GR_BOARDS_AGREEMENT == k ? GR_SETS : params->nsets;
+        size_t bytes = GR_BOARDS_AGREEMENT == k ? params->record_bytes : params->mailbox_bytes;
+
+        /* the first call then uses set 0, which shares its page with the records before it */
+        rc = GR_BOARDS_LEADER == k
+                 ? boards_init(&team->boards[k], groups[k], GR_LEADER_SETS, params->leader_bytes, 0)
+                 : boards_init(&team->boards[k], groups[k], nsets, bytes, nsets - 1);
     }
     return rc;
 }
@@ -100,7 +107,7 @@ static void team_free(struct gr_team *team)
 /* Boards need memory that all ranks share. */
 static void refuse_boards(struct gr_team *team)
 {
-    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_AGREEMENT, GR_WAY_GRID};
+    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_LEADER, GR_WAY_AGREEMENT, GR_WAY_GRID};
     size_t k;
 
     for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
@@ -206,6 +213,7 @@ static struct gr_links_state *state_of(const struct gr_team *team, int way, int 
 struct gr_boards *gr_team_boards(struct gr_team *team, int way)
 {
     return &team->boards[GR_WAY_AGREEMENT == way ? GR_BOARDS_AGREEMENT
+                         : GR_WAY_LEADER == way  ? GR_BOARDS_LEADER
                          : GR_WAY_GRID == way    ? GR_BOARDS_GRID
                                                  : GR_BOARDS_MAILBOX];
 }
@@ -213,7 +221,10 @@ struct gr_boards *gr_team_boards(struct gr_team *team, int way)
 int gr_team_nboards(struct gr_team *team, int way)
 {
     const struct gr_boards *b = gr_team_boards(team, way);
-    int most = GR_WAY_AGREEMENT == way ? 1 : GR_WAY_GRID == way ? 2 : GR_GROUP_LEVELS, n = 0;
+    int most = GR_WAY_AGREEMENT == way || GR_WAY_LEADER == way ? 1
+               : GR_WAY_GRID == way                            ? 2
+                                                               : GR_GROUP_LEVELS,
+        n = 0;
 
     while (n < most && b[n].group.n > 0) {
         n++;

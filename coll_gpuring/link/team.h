@@ -33,9 +33,11 @@ enum {
     GR_BOARDS_MAILBOX,
     GR_BOARDS_GRID = GR_BOARDS_MAILBOX + GR_GROUP_LEVELS, /* of the row, and of the column */
     GR_BOARDS_AGREEMENT = GR_BOARDS_GRID + 2,
+    GR_BOARDS_LEADER,
     GR_NBOARDS
 };
 
+#define GR_LEADER_SETS 4    /* sets of a leader's boards */
 #define GR_SMALL_SLOTS 32   /* slots of a link for small messages */
 #define GR_SMALL_BYTES 4096 /* size of these slots, and of the largest call that uses them */
 
@@ -101,15 +103,16 @@ struct gr_team_params {
     int p;    /* ranks */
     int rank; /* this one */
     uint32_t nchannels;
-    uint32_t nslots;       /* of a link of algorithms */
-    size_t slot_bytes;     /* size of these slots */
-    uint32_t nsets;        /* sets of a board: a power of two, at least 2 */
-    size_t mailbox_bytes;  /* largest message of a mailbox */
-    size_t record_bytes;   /* size of a call record; 0: there are none */
-    uint32_t small_slots;  /* of a link for small messages; 0: there are none */
-    size_t small_bytes;    /* size of these slots */
-    uint32_t note_slots;   /* of a link for notes; 0: there are none */
-    size_t note_bytes;     /* size of these slots */
+    uint32_t nslots;      /* of a link of algorithms */
+    size_t slot_bytes;    /* size of these slots */
+    uint32_t nsets;       /* sets of a board: a power of two, at least 2 */
+    size_t mailbox_bytes; /* largest message of a mailbox */
+    size_t record_bytes;  /* size of a call record; 0: there are none */
+    size_t leader_bytes;  /* of a set of a leader's boards (exec/gpu/leader.h); 0: there are none */
+    uint32_t small_slots; /* of a link for small messages; 0: there are none */
+    size_t small_bytes;   /* size of these slots */
+    uint32_t note_slots;  /* of a link for notes; 0: there are none */
+    size_t note_bytes;    /* size of these slots */
     struct gr_torus torus; /* of the ranks; ndims 0: none */
     /*
      * Without a torus: [position]: the rank there in a ring, the same on all ranks. NULL: 0, 1, ...
@@ -147,12 +150,13 @@ void gr_team_settle(struct gr_team *team, int way, int root, uint32_t nchannels,
 /* Whether the links of a way are boards. */
 static inline int gr_way_has_boards(int way)
 {
-    return GR_WAY_MAILBOX == way || GR_WAY_GRID == way || GR_WAY_AGREEMENT == way;
+    return GR_WAY_MAILBOX == way || GR_WAY_LEADER == way || GR_WAY_GRID == way ||
+           GR_WAY_AGREEMENT == way;
 }
 
 /*
- * The boards of such a way. The first are those of all ranks for GR_WAY_AGREEMENT, and for
- * GR_WAY_MAILBOX among few. gr_team_nboards(): how many of them this rank has.
+ * The boards of such a way. The first are those of all ranks for GR_WAY_AGREEMENT and
+ * GR_WAY_LEADER, and for GR_WAY_MAILBOX among few. gr_team_nboards(): how many of them this rank has.
  */
 struct gr_boards *gr_team_boards(struct gr_team *team, int way);
 int gr_team_nboards(struct gr_team *team, int way);

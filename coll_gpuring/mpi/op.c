@@ -28,23 +28,51 @@ static const struct gr_executor *replace_host(const struct gr_op *op)
     return mca_coll_gpuring_overlap_fits(gr_mpi_op(op)) ? &mca_coll_gpuring_run_staged : NULL;
 }
 
+/* Buffers of other devices than the team's, of whose streams no point was noted. */
+static int follow_others(const struct gr_op *op, struct gr_gpu_team *team)
+{
+    const struct gr_stage *stage = &gr_mpi_op(op)->stage;
+
+    return 0 == stage->after.n && stage->elsewhere &&
+                   (0 != mca_coll_gpuring_follow(team->gpu, op->data.in) ||
+                    0 != mca_coll_gpuring_follow(team->gpu, op->data.out))
+               ? GR_ERR_FAILED
+               : 0;
+}
+
+static int tell_failure(void)
+{
+    mca_coll_gpuring_print("gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+    return GR_ERR_FAILED;
+}
+
 /* Up to the call, if that was noted (stage.after), or up to now. */
 static int follow(const struct gr_op *op, struct gr_gpu_team *team)
 {
-    const struct gr_stage *stage = &gr_mpi_op(op)->stage;
-    const struct gr_points *after = &stage->after;
+    if (0 != follow_others(op, team)) {
+        return GR_ERR_FAILED;
+    }
+    return 0 != mca_coll_gpuring_points_follow(&gr_mpi_op(op)->stage.after, team->stream)
+               ? tell_failure()
+               : 0;
+}
 
-    if (0 == after->n && stage->elsewhere &&
-        (0 != mca_coll_gpuring_follow(team->gpu, op->data.in) ||
-         0 != mca_coll_gpuring_follow(team->gpu, op->data.out))) {
+static int reached(const struct gr_op *op, struct gr_gpu_team *team, bool note)
+{
+    const struct gr_points *after = &gr_mpi_op(op)->stage.after;
+    int rc = 1, k;
+
+    if (note && 0 != follow_others(op, team)) {
         return GR_ERR_FAILED;
     }
-    if (0 != mca_coll_gpuring_points_follow(after, team->stream)) {
-        mca_coll_gpuring_print("gpuring: waiting for the default stream failed: %s",
-                               gr_gpu_error());
-        return GR_ERR_FAILED;
+    if (0 == after->n) {
+        rc = note ? gr_gpu_stream_note(team->stream) : 0;
+        rc = rc < 0 ? rc : gr_gpu_stream_noted(team->stream);
     }
-    return 0;
+    for (k = 0; k < after->n && 1 == rc; k++) {
+        rc = gr_gpu_point_reached(&after->at[k]);
+    }
+    return rc < 0 ? tell_failure() : rc;
 }
 
 static int unpack(struct gr_op *op)
@@ -73,6 +101,7 @@ static const struct gr_op_hooks hooks = {
     .prepare = prepare_buffers,
     .replace_host = replace_host,
     .follow = follow,
+    .reached = reached,
     .unpack = unpack,
     .release = release_buffers,
     .complete = complete,

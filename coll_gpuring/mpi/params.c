@@ -61,7 +61,7 @@ static int find_way(const char *name)
 /* Whether the parameter of all collectives, or of one, may say so. */
 static bool way_is_allowed(int param, int way)
 {
-    return GR_PARAM_COMMON == param || GR_WAY_MAILBOX == way ||
+    return GR_PARAM_COMMON == param || GR_WAY_MAILBOX == way || GR_WAY_LEADER == way ||
            gr_algo_has((enum gr_algo) way, (enum gr_coll)(param - GR_PARAM_ALGORITHM));
 }
 

@@ -59,7 +59,7 @@ const char *gr_path_name(enum gr_path path)
 const char *gr_way_name(int way)
 {
     /* from GR_WAY_MAILBOX on */
-    static const char *const others[] = {"mailbox", "call records", "mailbox", "notes"};
+    static const char *const others[] = {"mailbox", "leader", "call records", "mailbox", "notes"};
 
     return way >= GR_WAY_MAILBOX && way < GR_WAY_SMALL ? others[way - GR_WAY_MAILBOX]
                                                        : gr_algo_name(gr_way_algo(way));

@@ -12,40 +12,16 @@
 #include "sched/step.h"
 #include "topo/torus.h"
 
-/*
- * What a collective computes. Allgatherv and Reduce_scatter_block are layouts of these (split.h).
- */
-enum gr_coll {
-    GR_COLL_ALLREDUCE,
-    GR_COLL_ALLGATHER,
-    GR_COLL_REDUCE_SCATTER,
-    GR_COLL_BCAST,
-    GR_COLL_REDUCE,
-    GR_COLL_ALLTOALL,
-    GR_COLL_BARRIER, /* a vector of one element, a token, whose value nobody reads */
-    GR_NCOLLS
-};
-
-/* Sets of collectives. Rooted: one rank has the input, or gets the result. */
-#define GR_BIT(coll) (1u << (coll))
-#define GR_ROOTED_COLLS (GR_BIT(GR_COLL_BCAST) | GR_BIT(GR_COLL_REDUCE))
-#define GR_BLOCK_COLLS \
-    (GR_BIT(GR_COLL_ALLREDUCE) | GR_BIT(GR_COLL_ALLGATHER) | GR_BIT(GR_COLL_REDUCE_SCATTER))
-
-static inline int gr_coll_is_rooted(enum gr_coll coll)
-{
-    return 0 != (GR_ROOTED_COLLS & GR_BIT(coll));
-}
-
 #define GR_NUMBER_ALGORITHM(NAME, name) GR_ALGO_##NAME,
 enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
 #undef GR_NUMBER_ALGORITHM
 
 /*
  * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go
- * through mailboxes (exec/mailbox.h).
+ * through mailboxes (exec/mailbox.h); one kernel does the call of ranks that share a device
+ * (exec/gpu/leader.h).
  */
-enum { GR_WAY_MAILBOX = GR_NALGOS, GR_NWAYS };
+enum { GR_WAY_MAILBOX = GR_NALGOS, GR_WAY_LEADER, GR_NWAYS };
 
 /*
  * Not ways of a call, but links are made for them alike: call records, the mailboxes of an Alltoall

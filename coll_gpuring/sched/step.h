@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The vocabulary of gpuring: one step of one channel of one rank.
+ * The vocabulary of gpuring: collectives, and one step of one channel of one rank.
  *
  * Every algorithm is a pure function from (parameters, position, step number) to a gr_step, and
  * every executor (host, GPU kernel, network proxy, simulator, symbolic checker) runs the same
@@ -19,6 +19,31 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * What a collective computes. Allgatherv and Reduce_scatter_block are layouts of these (split.h).
+ */
+enum gr_coll {
+    GR_COLL_ALLREDUCE,
+    GR_COLL_ALLGATHER,
+    GR_COLL_REDUCE_SCATTER,
+    GR_COLL_BCAST,
+    GR_COLL_REDUCE,
+    GR_COLL_ALLTOALL,
+    GR_COLL_BARRIER, /* a vector of one element, a token, whose value nobody reads */
+    GR_NCOLLS
+};
+
+/* Sets of collectives. Rooted: one rank has the input, or gets the result. */
+#define GR_BIT(coll) (1u << (coll))
+#define GR_ROOTED_COLLS (GR_BIT(GR_COLL_BCAST) | GR_BIT(GR_COLL_REDUCE))
+#define GR_BLOCK_COLLS \
+    (GR_BIT(GR_COLL_ALLREDUCE) | GR_BIT(GR_COLL_ALLGATHER) | GR_BIT(GR_COLL_REDUCE_SCATTER))
+
+static inline int gr_coll_is_rooted(enum gr_coll coll)
+{
+    return 0 != (GR_ROOTED_COLLS & GR_BIT(coll));
+}
 
 /*
  * What a step does, in the order in which it is done. A step without bits does nothing and is

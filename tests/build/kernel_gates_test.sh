@@ -48,7 +48,8 @@ accesses() {
         grep -v ':red\.and\.pred$' | # of barrier.red: a vote
         grep -vE ':(ld|st)\.(shared|param)\.|:(ld|st)\.((v2|v4)\.)?[bfsu][0-9]+$' |
         grep -vE ':(ld|st)\.global\.(u8|u16|u32|u64|v4\.u32)$' |
-        grep -vE ':(ld\.acquire|st\.release|ld\.relaxed)\.sys\.global\.u64$|:(ld|st)\.relaxed\.sys\.global\.v2\.u64$'
+        grep -vE ':(ld\.acquire|st\.release|ld\.relaxed)\.sys\.global\.u64$|:(ld|st)\.relaxed\.sys\.global\.v2\.u64$' |
+        grep -v ':atom\.acq_rel\.sys\.global\.add\.u64$'
 }
 
 # Counters are loaded with acquire and stored with release. The abort word is loaded relaxed, in seven places of each
@@ -61,8 +62,22 @@ counters() {
         /ld\.relaxed\.sys\.global\.u64/ { relaxed[kernel]++ }
         END {
             for (k in acquires) {
-                if (acquires[k] < 4 || releases[k] < 3 || relaxed[k] > 9) {
+                if (k ~ /^gr_kernel_/ && (acquires[k] < 4 || releases[k] < 3 || relaxed[k] > 9)) {
                     print k ": " acquires[k] " acquires, " releases[k] " releases, " relaxed[k] " relaxed loads"
+                }
+            }
+        }' "$1"/*.ptx
+}
+
+# A leader's blocks count themselves, and the last of them says with release that all is stored.
+leader_ends() {
+    awk '/\.entry / { split($0, part, /[ (]+/); kernel = part[3]; counted[kernel] = releases[kernel] = 0 }
+        /atom\.acq_rel\.sys\.global\.add/ { counted[kernel]++ }
+        /st\.release\.sys\.global/ { releases[kernel]++ }
+        END {
+            for (k in counted) {
+                if (k ~ /^gr_leader_/ && (counted[k] != 1 || releases[k] != 1)) {
+                    print k ": counted " counted[k] " times, " releases[k] " releases"
                 }
             }
         }' "$1"/*.ptx
@@ -124,8 +139,8 @@ awk '{ seen[$1] = 1; registers[$2] = registers[$2] " " $1 ":" $3 }
     END { for (k in registers) print "# " k registers[k] }' "$work/resources" | sort
 grep -c . "$work/resources" | sed 's/^/# kernels times architectures: /'
 table() {
-    printf '#include "exec/gpu/kernels.h"\n#define NAME(type, op) gr_kernel_##type##_##op\nGR_KERNELS(NAME) gr_kernel_copy\n' |
-        ${CC:-cc} -E -P -I"$srcdir/coll_gpuring" - | grep -oE 'gr_kernel_[a-z0-9_]+' | sort
+    printf '#include "exec/gpu/kernels.h"\n#define NAME(type, op) gr_kernel_##type##_##op gr_leader_##type##_##op\nGR_KERNELS(NAME) gr_kernel_copy gr_leader_copy\n' |
+        ${CC:-cc} -E -P -I"$srcdir/coll_gpuring" - | tail -n 1 | grep -oE 'gr_(kernel|leader)_[a-z0-9_]+' | sort
 }
 for arch in $(awk '{ print $1 }' "$work/resources" | sort -u); do
     awk -v arch="$arch" '$1 == arch { print $2 }' "$work/resources" | sort >"$work/compiled"
@@ -147,6 +162,7 @@ check "no volatile accesses" accesses port 's/"ld.acquire.sys.global.u64 /"ld.vo
 check "lines are whole words" accesses port 's/"ld.relaxed.sys.global.v2.u64 /"ld.global.v2.u64 /'
 check "counters are loaded with acquire" counters link 's/s->seen = gp_ld_acquire(/s->seen = gp_ld_relaxed(/'
 check "counters are stored with release" accesses loop 's/gp_st_release((uint64_t \*) s->post/gp_st_relaxed((uint64_t *) s->post/'
+check "a leader's last block says so with release" leader_ends leader 's/gp_st_release((uint64_t \*) a->done/gp_st_relaxed((uint64_t *) a->done/'
 check "data are combined in vectors" vectors move 's/if (0 == difference % 16 \&\& 0 == item->src\[0\] % bytes) {/if (0 == difference % 16 \&\& 0 == item->count) {\n        head = vectors = 0;\n    }\n    if (0) {/'
 check "no multiply-add is fused" fused ops 's/gp_mul(x.re, y.re) - /x.re * y.re - /' 'c64, prod'
 tap_done

@@ -17,7 +17,7 @@ only=
 folders='base: base/
 sched: base/ sched/ topo/torus.h
 topo: base/ topo/
-cuda: base/ cuda/ exec/gpu/args.h exec/gpu/kernels.h topo/numa.h
+cuda: base/ cuda/ exec/gpu/args.h exec/gpu/kernels.h exec/gpu/leader_args.h topo/numa.h
 link: base/ link/ cuda/ sched/ topo/
 exec: base/ exec/ link/ cuda/ sched/ topo/
 tune: base/ tune/ sched/ topo/

@@ -259,6 +259,7 @@ static void sharing(void)
         for (int k = 0; k < N; k++) {
             MPI_Allreduce(MPI_IN_PLACE, at[k], INTS, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         }
+        tap_sync(); /* rank 1 has its results */
         for (int k = 0; 0 == test_rank && k < N; k++) {
             live = maps(&handles[k], test_size * (10 * k + 1)) && live;
         }

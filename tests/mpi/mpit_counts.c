@@ -15,6 +15,7 @@ static const char calls_prefix[] = "coll_gpuring_calls_";
 static const char handover_prefix[] = "coll_gpuring_handover_";
 static const char device_prefix[] = "coll_gpuring_device_calls_";
 static const char zero_prefix[] = "coll_gpuring_zero_copy_calls_";
+static const char leader_name[] = "coll_gpuring_algorithm_leader";
 
 struct counter {
     char name[128];
@@ -90,7 +91,7 @@ static unsigned long long counter_read(const struct counter *c)
 
 struct mpit_totals mpit_counts_read(void)
 {
-    struct mpit_totals t = {num_counters, 0, 0, 0, 0};
+    struct mpit_totals t = {.counters = num_counters};
 
     for (int i = 0; i < num_counters; i++) {
         if (starts_with(counters[i].name, calls_prefix)) {
@@ -99,6 +100,8 @@ struct mpit_totals mpit_counts_read(void)
             t.device += counter_read(&counters[i]);
         } else if (starts_with(counters[i].name, zero_prefix)) {
             t.zero_copy += counter_read(&counters[i]);
+        } else if (0 == strcmp(counters[i].name, leader_name)) {
+            t.leader += counter_read(&counters[i]);
         } else if (starts_with(counters[i].name, handover_prefix)) {
             t.handovers += counter_read(&counters[i]);
         }

@@ -14,6 +14,7 @@ struct mpit_totals {
     unsigned long long handovers; /* collectives that fell back */
     unsigned long long device;    /* of the calls: done on devices, */
     unsigned long long zero_copy; /* and with other ranks' receive buffers mapped */
+    unsigned long long leader;    /* of those on devices: by one kernel for all ranks */
 };
 
 /* Starts counting in this process. Between MPI_Init and MPI_Finalize, once. */

@@ -64,7 +64,7 @@ kinds_right() {
 # The host's rank says by a parameter that gpuring is on there: it has no device.
 gpuring_mixes() {
     MPIRUN="$MPIRUN --mca coll_gpuring_host 1" kinds_right 3 cuda,host "$all_of_cuda" -m 1k:8k &&
-        grep -q '^allreduce,.*,\(flat\|ring\|tree\|oneshot\|twoshot\),[0-9.]*,0$' "$work/out"
+        grep -q '^allreduce,.*,\(leader\|flat\|ring\|tree\|oneshot\|twoshot\),[0-9.]*,0$' "$work/out"
 }
 
 # Two ranks of four have devices, in memory of two kinds: FAKECUDA_LOG says which process did what.

@@ -4,10 +4,10 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/device_lib.sh"
 
-# no device memory for links: all collectives come here. ALGORITHM CHANNELS SLOT_BYTES NP MEMORY
+# no device memory for links, and no device that ranks share: all collectives come here. ALGORITHM CHANNELS SLOT_BYTES NP MEMORY
 while read -r algorithm channels slot_bytes np memory; do
     [ -n "$algorithm" ] || continue
-    FAKECUDA_RATE=100 GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+    FAKECUDA_DEVICES=8 FAKECUDA_RATE=100 GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
         "in pieces: $algorithm, $channels channels, slots of $slot_bytes bytes, $np ranks, $memory memory" good_by_staging \
         $np $small --mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 1024 \
         --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_channels "$channels" \

@@ -175,6 +175,7 @@ int test_end(void)
     struct mpit_totals t = mpit_counts_read();
 
     tap_note("gpuring zero copy calls %llu", t.zero_copy);
+    tap_note("gpuring leader calls %llu", t.leader);
     tap_note("gpuring calls %llu handovers %llu device %llu", t.calls, t.handovers, t.device);
     if (0 == test_rank) {
         printf("1..%d\n", num_tests);

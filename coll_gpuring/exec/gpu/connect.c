@@ -68,6 +68,10 @@ static int peers(const struct gr_join *join, struct gr_neighbours *n)
 {
     const struct gr_gpu_team *team = join->gpu;
 
+    if (GR_WAY_LEADER ==
+        join->way) { /* all that is to be agreed on is whether devices can be used */
+        return gr_neighbours_alloc(n, 1);
+    }
     return gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels,
                                (enum gr_algo) join->way, join->root, n);
 }
@@ -225,8 +229,12 @@ static void take(struct gr_join *join, int status, const struct gr_join_agreemen
 {
     struct gr_gpu_team *team = join->gpu;
 
-    *gr_gpu_team_state(team, (enum gr_algo) join->way, join->root) =
-        0 == status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
+    if (GR_WAY_LEADER == join->way) {
+        team->refused = 0 != status;
+    } else {
+        *gr_gpu_team_state(team, (enum gr_algo) join->way, join->root) =
+            0 == status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
+    }
     if (0 != status) {
         return;
     }

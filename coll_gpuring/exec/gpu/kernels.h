@@ -58,6 +58,18 @@ enum gr_kernel {
     GR_NKERNELS
 };
 
+/*
+ * Each has two entries: one runs a rank's channels, the other does a call of all ranks of a device.
+ */
+enum gr_kernel_entry { GR_ENTRY_CHANNELS, GR_ENTRY_LEADER, GR_NENTRIES };
+
+/* Whether a kernel counts bytes, not elements. */
+static inline int gr_kernel_counts_bytes(enum gr_kernel kernel)
+{
+    return GR_KERNEL_copy == kernel || GR_KERNEL_bits_band == kernel ||
+           GR_KERNEL_bits_bor == kernel || GR_KERNEL_bits_bxor == kernel;
+}
+
 /* Threads of a block: one warp schedules, the others move data. */
 #define GR_GPU_THREADS 544
 

@@ -37,13 +37,6 @@
 /* Errors of the driver in a row after which its context counts as broken: nothing runs in it. */
 #define MAX_ERRORS 100
 
-/* Whether a kernel counts bytes, not elements. */
-static int counts_bytes(enum gr_kernel kernel)
-{
-    return GR_KERNEL_copy == kernel || GR_KERNEL_bits_band == kernel ||
-           GR_KERNEL_bits_bor == kernel || GR_KERNEL_bits_bxor == kernel;
-}
-
 /* Copy a scaled array to pinned memory, which the last op no longer uses. array may be NULL. */
 static const size_t *copy_pinned(size_t *pinned, const size_t *array, int p, size_t scale)
 {
@@ -60,7 +53,7 @@ static struct gr_plan_spec translate(const struct gr_plan_spec *spec, struct gr_
                                      enum gr_kernel kernel)
 {
     struct gr_plan_spec r = *spec;
-    size_t scale = counts_bytes(kernel) ? r.elem_bytes : 1,
+    size_t scale = gr_kernel_counts_bytes(kernel) ? r.elem_bytes : 1,
            *pinned = gr_gpu_team_pinned(team, GR_PINNED_COUNTS);
 
     r.slice_chunks = GR_GPU_SLICE_CHUNKS;

@@ -9,6 +9,7 @@
 #include "cuda/rdma.h"
 #include "cuda/stream.h"
 #include "exec/gpu/connection.h"
+#include "exec/gpu/leader.h"
 #include "link/team.h"
 
 #include <stdlib.h>
@@ -44,6 +45,7 @@ static size_t region_at(const struct gr_gpu_team *team, enum gr_gpu_region regio
     size_t bytes[GR_REGIONS] = {
         [GR_REGION_IN] = ends,
         [GR_REGION_OUT] = ends,
+        [GR_REGION_COUNTER] = sizeof(uint64_t),
         [GR_REGION_CURSORS] = team->nchannels * sizeof(struct gr_gpu_cursor),
         [GR_REGION_CELLS] = p * sizeof(struct gr_cells),
         [GR_REGION_STEPS] = team->steps.room,
@@ -62,6 +64,7 @@ static size_t pinned_at(const struct gr_gpu_team *team, enum gr_gpu_pinned_regio
         [GR_PINNED_COUNTS] = 2 * (size_t) team->p * sizeof(size_t),
         [GR_PINNED_CELLS] = (size_t) team->p * sizeof(struct gr_cells),
         [GR_PINNED_STEPS] = team->longest_table,
+        [GR_PINNED_LEADER] = gr_leader_fits(team->p) ? gr_leader_words_bytes(team->p) : 0,
         [GR_PINNED_PEERS] = (size_t) team->p * sizeof(gr_gpu_ptr),
     };
 
@@ -227,6 +230,8 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->slot_bytes = params->slot_bytes;
     team->shares_device = ranks > 1;
     team->path = params->path;
+    team->one_device = GR_PATH_SAME == params->path && gr_leader_fits(params->p);
+    team->contends = params->contends;
     team->remote = params->remote;
     team->gpu = params->gpu;
     team->rdma = NULL != params->gpu && params->rdma ? gr_gpu_rdma(params->gpu) : GR_RDMA_NONE;
@@ -248,6 +253,11 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     if (0 == team->status) {
         team->usable = channels_for(team, ranks);
     }
+    if (team->one_device && 0 == team->status) {
+        team->leader = gr_leader_new(team, gr_gpu_team_region(team, GR_REGION_COUNTER),
+                                     gr_gpu_team_pinned(team, GR_PINNED_LEADER));
+        team->status = NULL == team->leader ? GR_ERR_NOMEM : 0;
+    }
     return team;
 }
 
@@ -261,6 +271,7 @@ void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool)
     if (pool) {
         free_device_part(team); /* waits for kernels, before links are released */
     }
+    gr_leader_free(team->leader, pool);
     for (k = 0; pool && k < nlinks(team); k++) {
         struct gr_gpu_connection *connections[2] = {&team->in[k], &team->out[k]};
         int side;

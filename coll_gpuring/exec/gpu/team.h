@@ -20,6 +20,8 @@
 #include "link/ipc_cache_map.h"
 #include "link/rings.h"
 
+struct gr_leader;
+
 struct gr_gpu_team {
     int p;                       /* number of ranks */
     int rank;                    /* this rank */
@@ -29,6 +31,9 @@ struct gr_gpu_team {
     size_t slot_bytes;           /* of a slot in protocol Simple */
     uint32_t usable;             /* channels of calls, agreed by all ranks in the last set-up */
     int shares_device;           /* another rank uses the same device */
+    int one_device;              /* all ranks use the same device; the same on all ranks */
+    int contends;                /* some ranks share a device without MPS; the same on all ranks */
+    int refused;                 /* some rank cannot use devices; agreed by all ranks */
     const unsigned char *remote; /* [rank]: 1: on another node, so Simple is used; NULL: none is */
     enum gr_gpu_rdma rdma;       /* whether and how the network writes to this rank's device */
     enum gr_path path;           /* of the slowest links; agreed by all ranks */
@@ -49,8 +54,21 @@ struct gr_gpu_team {
     size_t longest_table;                 /* bytes of the longest step table */
     struct gr_gpu_tables steps;           /* step tables in GR_REGION_STEPS */
     uint64_t launches;                    /* number of launches so far */
-    uint64_t zeros; /* calls so far that may use zero copy; equal on all ranks */
+    uint64_t zeros;           /* calls so far that may use zero copy; equal on all ranks */
+    struct gr_leader *leader; /* of calls with one kernel for all ranks; NULL: there are none */
 };
+
+/* Whether one kernel of one rank does the calls of all (leader.h). The same on all ranks. */
+static inline int gr_gpu_team_has_leader(const struct gr_gpu_team *team)
+{
+    return team->one_device && !team->refused;
+}
+
+/* Whether kernels that wait for each other are not to be used. The same on all ranks. */
+static inline int gr_gpu_team_contends(const struct gr_gpu_team *team)
+{
+    return team->contends || team->refused;
+}
 
 struct gr_gpu_team_params {
     int p;                       /* number of ranks */
@@ -62,6 +80,7 @@ struct gr_gpu_team_params {
     struct gr_torus torus;       /* of the ranks; ndims 0: none is known */
     const struct gr_gpu_id *ids; /* [rank]: its device; not kept */
     enum gr_path path; /* of the slowest links, if all peers' device memory can be mapped */
+    int contends;      /* some ranks share a device without MPS */
     const unsigned char *remote;    /* [rank]: 1: on another node; NULL: none is; borrowed */
     int rdma;                       /* the network may access device memory */
     struct gr_gpu *gpu;             /* NULL: this rank has no device */
@@ -87,6 +106,7 @@ unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo al
 enum gr_gpu_region {
     GR_REGION_IN,      /* ends of links that this rank reads: struct gr_gpu_end */
     GR_REGION_OUT,     /* ends of links that this rank writes */
+    GR_REGION_COUNTER, /* uint64_t: of a leader's kernel */
     GR_REGION_CURSORS, /* [nchannels]: struct gr_gpu_cursor */
     GR_REGION_CELLS,   /* [p]: struct gr_cells, of calls with counts of their own */
     GR_REGION_STEPS,   /* step tables */
@@ -114,6 +134,7 @@ enum gr_gpu_pinned_region {
     GR_PINNED_COUNTS,  /* [2 * p]: size_t: counts, then displs, in the kernel's elements */
     GR_PINNED_CELLS,   /* [p]: struct gr_cells, for GR_REGION_CELLS */
     GR_PINNED_STEPS,   /* a step table, for GR_REGION_STEPS */
+    GR_PINNED_LEADER,  /* struct gr_leader_words, where so few ranks may have a leader */
     GR_PINNED_PEERS,   /* [p]: gr_gpu_ptr, for GR_REGION_PEERS */
     GR_PINNED_REGIONS
 };

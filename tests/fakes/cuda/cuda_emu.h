@@ -343,6 +343,20 @@ static inline uint64_t gp_ld_acquire(const uint64_t *at)
     }
     return value;
 }
+static inline uint64_t gp_add(uint64_t *at, uint64_t value)
+{
+    uint64_t *p = emu::reach(at), was;
+
+    if (0 != (emu::modes & emu::WEAK)) {
+        emu::weak_release();
+    }
+    was = __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
+    if (0 != (emu::modes & emu::WEAK)) {
+        emu::weak_acquire();
+    }
+    emu::delay(true);
+    return was;
+}
 static inline uint64_t gp_ld_relaxed(const uint64_t *at)
 {
     const uint64_t *p = emu::reach(at);

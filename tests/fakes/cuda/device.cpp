@@ -176,6 +176,7 @@ FAKE_API cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice devi
     NEED(name > 0 && name < CU_DEVICE_ATTRIBUTE_MAX, CUDA_ERROR_INVALID_VALUE);
     *value = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT == name ? opt().sms
              : CU_DEVICE_ATTRIBUTE_PCI_BUS_ID == name         ? bus_of(device)
+             : CU_DEVICE_ATTRIBUTE_MPS_ENABLED == name        ? opt().mps
                                                               : nic_attribute(name);
     for (const auto &a : attributes) {
         if (name == a.name) {

@@ -154,6 +154,7 @@ static options read_all()
     o.sync_alloc = flag("FAKECUDA_SYNC_ALLOC", false);
     o.memory = (size_t) number("FAKECUDA_MEM", 8192) << 20;
     o.sms = (int) number("FAKECUDA_SMS", 16);
+    o.mps = 0 != number("FAKECUDA_MPS", 0);
     o.version = (int) number("FAKECUDA_VERSION", CUDA_VERSION);
     o.delayed = nullptr != word("FAKECUDA_DELAY");
     o.delay_seed = (uint64_t) number("FAKECUDA_DELAY", 0);

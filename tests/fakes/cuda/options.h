@@ -26,6 +26,7 @@ struct options {
     bool ipc, reuse, sync_alloc;
     size_t memory; /* bytes per device and process */
     int sms;
+    bool mps; /* what the driver says; kernels of all processes run together anyway */
     int version;
     bool delayed;
     uint64_t delay_seed;

@@ -10,9 +10,9 @@
 #     faults.sh one CONFIG RANK KIND@FUNCTION:N  the N-th (1) that rank 1 makes in that function of the component
 #     faults.sh kinds CONFIG                     "KIND CALLS" lines, of the rank with most calls
 #     faults.sh table RESULTS                    how many of each kind ended how
-# CONFIG: host thread device staged nodes pml: calls of all sizes; pml-asks: data leave when their receiver asks for them; groups: small ones and barriers, ten ranks with boards in
+# CONFIG: host thread device leader staged nodes pml: calls of all sizes; pml-asks: data leave when their receiver asks for them; groups: small ones and barriers, ten ranks with boards in
 # groups; barriers (boards), dissemination (steps), barriers-nodes, barriers-pml: barriers only; life: a few allreduces on
-# devices, each of which must end alike on all ranks; life-staged: by the host. RANK: of MPI_COMM_WORLD, or all. RESULTS holds lines
+# devices, each of which must end alike on all ranks; life-leader: on one that all share; life-staged: by the host. RANK: of MPI_COMM_WORLD, or all. RESULTS holds lines
 #     CONFIG RANK KIND K ENDED PLACE NOTE
 # KIND driver: the calls of all the driver's functions, which are kinds of their own, too; it runs only where it is asked for.
 # ENDED: right (all the same), error (returned, the rest right), others (errors on several communicators), unreached
@@ -119,15 +119,16 @@ configure() {
         barriers) calls=barriers options=() ;;
         dissemination) np=5 calls=barriers options=(--mca coll_gpuring_algorithm_barrier dissemination) ;;
         thread) options=(--mca coll_gpuring_progress_thread 1) ;;
-        device | staged | life | life-staged)
+        device | leader | staged | life | life-leader | life-staged)
             export LD_LIBRARY_PATH=$FAKECUDA${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
             export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 GPURING_MEMORY=device GR_HOST=0
             np=2
             options=(--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx)
             case $1 in
+                *leader) FAKECUDA_DEVICES=1 np=3 ;;
                 *staged) options+=(--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 65536) ;;
             esac
-            [ "${1%-staged}" != life ] || calls=life alike=1
+            [ "${1%-*}" != life ] || calls=life alike=1
             ;;
         nodes | pml | pml-asks | barriers-nodes | barriers-pml)
             local layout=2+1

@@ -81,39 +81,46 @@ if ! has_driver; then
     tap_skip "a call of the driver" "no CUDA toolkit"
 elif in_all; then
     FAULT_RANKS=1 judge_all "life: places" places "$work/results" life driver
+    FAULT_RANKS=1 judge_all "life-leader: places" places "$work/results" life-leader driver
     FAULT_RANKS=1 judge_all "life-staged: places" places "$work/results" life-staged driver
 else
     sample_of life 3 driver
+    sample_of life-leader 3 driver
     sample_of life-staged 3 driver
 fi
 # no code for the device, and no PTX that the driver compiles; a driver that fails from then on
 if has_driver; then
     must_end right life all cuLibraryLoadData:1+ '.*cuLibraryLoadData.* Calls on device memory go through host memory'
     must_end right life 1 cuMemHostAlloc:1+ '.*cannot set up links between devices .cuMemHostAlloc'
+    must_end right life-leader all cuLaunchKernel:1+     # the host does the calls
+    must_end right life-leader all cuIpcOpenMemHandle:1+ # through pinned memory
     must_end 'error|others' life 1 cuLaunchKernel:1+ 'has failed: allreduce, sequence [0-9]+: .*cuLaunchKernel'
     in_all && must_end others life 1 driver:330+ '.*cannot set up links between devices'
 fi
 
-# Calls of the driver for an allreduce on memory that is known, without what a query of the stream takes (4 calls each;
-# polls make them): of 50 calls more
+# driver_calls ALGORITHM: calls of the driver for an allreduce on memory that is known, without what a query of the stream
+# or of an event takes (4 and 3 calls each; polls make them): of 50 calls more
 driver_calls() {
     local n
+    rm -rf "$work/counting" "$work"/calls*
     mkdir "$work/counting"
     cp "$builddir/tests/mpi/faults/.libs/mca_coll_gpuring.so" "$srcdir/coll_gpuring/help-coll-gpuring.txt" "$work/counting"
     for n in 10 60; do
         # shellcheck disable=SC2086
         LD_LIBRARY_PATH=$FAKECUDA${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKECUDA_SMS=64 GPURING_FAULT_COUNTS=$work/calls$n \
             $MPIRUN -np 2 -x GPURING_FAULT_COUNTS -x LD_LIBRARY_PATH -x FAKECUDA_SMS $(GR_DIR=$work/counting component_options) \
-            --mca coll gpuring "$builddir/gpuring_bench" allreduce -d cuda -m 64K:64K -i $n -x 0 >"$out" 2>&1 || return 1
+            --mca coll gpuring --mca coll_gpuring_algorithm_allreduce "$1" "$builddir/gpuring_bench" allreduce -d cuda -m 64K:64K -i $n -x 0 >"$out" 2>&1 || return 1
     done
-    awk 'FNR == NR { n[$1] -= $2; next } { n[$1] += $2 } END { print int((n["driver"] - 4 * n["cuStreamQuery"]) / 50 + 0.5) }' \
+    awk 'FNR == NR { n[$1] -= $2; next } { n[$1] += $2 } END { print int((n["driver"] - 4 * n["cuStreamQuery"] - 3 * n["cuEventQuery"]) / 50 + 0.5) }' \
         "$work/calls10.0" "$work/calls60.0"
 }
 if has_driver; then
-    cost=$(driver_calls)
-    echo "# calls of the driver for an allreduce: $cost"
-    [ "${cost:-99}" -le 16 ]
-    tap_result $? "an allreduce on device memory costs 16 calls of the driver at most" "$out"
+    for row in 'oneshot 16' 'leader 24'; do
+        cost=$(driver_calls "${row% *}")
+        echo "# calls of the driver for an allreduce, ${row% *}: $cost"
+        [ "${cost:-99}" -le "${row#* }" ]
+        tap_result $? "an allreduce on device memory costs ${row#* } calls of the driver at most, ${row% *}" "$out"
+    done
 fi
 
 only_in_all

@@ -124,8 +124,8 @@ static void take_kernels(struct gr_gpu *gpu, CUfunction *functions)
     int k, j;
 
     for (k = 0; k < GR_NKERNELS; k++) {
-        CHECK_INT(gr_cuda_kernel(gpu, (enum gr_kernel) k, &functions[k]), 0);
-        CHECK_INT(gr_cuda_kernel(gpu, (enum gr_kernel) k, &again), 0);
+        CHECK_INT(gr_cuda_kernel(gpu, GR_ENTRY_CHANNELS, (enum gr_kernel) k, &functions[k]), 0);
+        CHECK_INT(gr_cuda_kernel(gpu, GR_ENTRY_CHANNELS, (enum gr_kernel) k, &again), 0);
         CHECK(again == functions[k]);
         for (j = 0; j < k; j++) {
             CHECK(functions[k] != functions[j]);
@@ -148,7 +148,7 @@ static void kernels_are_loaded_when_asked_for(void)
     CHECK_INT(calls, 1); /* whether there is code for the device */
     app_use(0);
     fail_at = 2;
-    CHECK_INT(gr_cuda_kernel(gpu, 0, functions), GR_ERR_GPU_SPACE);
+    CHECK_INT(gr_cuda_kernel(gpu, GR_ENTRY_CHANNELS, 0, functions), GR_ERR_GPU_SPACE);
     fail_at = calls = 0;
     take_kernels(gpu, functions);
     CHECK_INT(calls, GR_NKERNELS - 1); /* once */

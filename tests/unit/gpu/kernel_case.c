@@ -96,15 +96,11 @@ static uint64_t truth(uint64_t random)
                                     : random;
 }
 
-/*
- * Sums and products see floats of all magnitudes, min and max odd ones, too; halves and integers
- * are any bits.
- */
-static void fill(const struct kc_case *c, unsigned char *to, size_t n, uint64_t *seed)
+void kc_fill(enum gr_kernel kernel, unsigned char *to, size_t n, uint64_t *seed)
 {
-    const char *type = kd_type_name(c->kernel), *op = kd_op_name(c->kernel);
+    const char *type = kd_type_name(kernel), *op = kd_op_name(kernel);
     int special = 0 == strcmp(op, "min") || 0 == strcmp(op, "max");
-    size_t bytes = kd_elem_bytes(c->kernel);
+    size_t bytes = kd_elem_bytes(kernel);
     unsigned char *end = to + n * bytes;
     uint64_t random;
 
@@ -162,7 +158,7 @@ static void make_image(struct kc_call *call, int r, uint64_t *seed)
     }
     image->bytes = allocate(image->size);
     memset(image->bytes, GUARD_BYTE, image->size);
-    fill(c, image->bytes + image->space[GR_IN], in, seed);
+    kc_fill(c->kernel, image->bytes + image->space[GR_IN], in, seed);
 }
 
 static void make_schedules(struct kc_call *call)

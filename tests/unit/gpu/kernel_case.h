@@ -101,6 +101,12 @@ struct kc_trace {
 struct kc_call *kc_open(const struct kc_case *c);
 void kc_close(struct kc_call *call);
 
+/*
+ * n elements as inputs of the kernel. Sums and products see floats of all magnitudes, min and max
+ * odd ones, too; halves and integers are any bits.
+ */
+void kc_fill(enum gr_kernel kernel, unsigned char *to, size_t n, uint64_t *seed);
+
 const char *kc_describe(const struct kc_case *c, char *text, size_t size);
 
 /* Run the call on the host's machine, in the call's images. 0, or -1 with why. */

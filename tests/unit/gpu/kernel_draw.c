@@ -46,7 +46,7 @@ static int moves(enum gr_coll coll)
     return GR_COLL_BCAST == coll || GR_COLL_ALLGATHER == coll || GR_COLL_ALLTOALL == coll;
 }
 
-static enum gr_kernel any_kernel(enum gr_coll coll)
+enum gr_kernel kc_any_kernel(enum gr_coll coll)
 {
     const char *few = getenv("KERNEL_TEST_FEW");
 
@@ -64,7 +64,7 @@ static enum gr_kernel any_kernel(enum gr_coll coll)
 
 struct kc_case any_case(enum gr_coll coll, enum gr_algo algo, int p)
 {
-    struct kc_case c = {.coll = coll, .algo = algo, .kernel = any_kernel(coll), .p = p};
+    struct kc_case c = {.coll = coll, .algo = algo, .kernel = kc_any_kernel(coll), .p = p};
     size_t elem = kd_elem_bytes(c.kernel), slots;
 
     c.root = rng_below(&kc_seed, p);

@@ -34,7 +34,7 @@ FUNCTIONS(DECLARE)
 #undef DECLARE
 
 static CUlibrary image;
-static CUfunction kernels[GR_NKERNELS]; /* resolved when first launched */
+static CUfunction kernels[GR_NENTRIES][GR_NKERNELS]; /* resolved when first launched */
 static int fake;
 
 static void check(CUresult result, const char *what)
@@ -218,24 +218,40 @@ void kd_wait(void *stream)
     CHECK(cuStreamSynchronize(stream));
 }
 
-static CUfunction resolve(enum gr_kernel kernel)
+static CUfunction resolve(enum gr_kernel_entry entry, enum gr_kernel kernel)
 {
+    CUfunction *function = &kernels[entry][kernel];
     CUkernel found;
     char text[64];
 
-    if (NULL == kernels[kernel]) {
-        snprintf(text, sizeof(text), "gr_kernel_%s", kd_kernel_name(kernel));
+    if (NULL == *function) {
+        snprintf(text, sizeof(text), "gr_%s_%s", GR_ENTRY_LEADER == entry ? "leader" : "kernel",
+                 kd_kernel_name(kernel));
         CHECK(cuLibraryGetKernel(&found, image, text));
-        CHECK(cuKernelGetFunction(&kernels[kernel], found));
+        CHECK(cuKernelGetFunction(function, found));
     }
-    return kernels[kernel];
+    return *function;
+}
+
+static void launch(void *stream, CUfunction function, uint32_t blocks, uint32_t threads, void *args)
+{
+    void *params[1] = {args};
+
+    CHECK(cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL));
 }
 
 void kd_launch(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads,
                const struct gr_gpu_args *args)
 {
     struct gr_gpu_args copy = *args;
-    void *params[1] = {&copy};
 
-    CHECK(cuLaunchKernel(resolve(kernel), blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL));
+    launch(stream, resolve(GR_ENTRY_CHANNELS, kernel), blocks, threads, &copy);
+}
+
+void kd_launch_leader(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads,
+                      const struct gr_leader_args *args)
+{
+    struct gr_leader_args copy = *args;
+
+    launch(stream, resolve(GR_ENTRY_LEADER, kernel), blocks, threads, &copy);
 }

@@ -11,6 +11,7 @@
 
 #include "exec/gpu/args.h"
 #include "exec/gpu/kernels.h"
+#include "exec/gpu/leader_args.h"
 
 /* Load the driver and the image, make a context. */
 void kd_open(void);
@@ -30,6 +31,10 @@ void kd_stream_free(void *stream);
 void kd_wait(void *stream);
 void kd_launch(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads,
                const struct gr_gpu_args *args);
+
+/* A leader's entry. */
+void kd_launch_leader(void *stream, enum gr_kernel kernel, uint32_t blocks, uint32_t threads,
+                      const struct gr_leader_args *args);
 
 /* "f32_sum", "f32", "sum"; of the kernel that copies: "copy", "bits", "copy" */
 const char *kd_kernel_name(enum gr_kernel kernel);

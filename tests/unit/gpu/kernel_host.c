@@ -135,36 +135,6 @@ static void *allocate(size_t bytes)
     return at;
 }
 
-/* The number of a name in a list that ends with NULL; -1: it is not there. */
-static int number_of(const char *name, const char *const *names)
-{
-    int k;
-
-    for (k = 0; NULL != names[k]; k++) {
-        if (0 == strcmp(names[k], name)) {
-            return k;
-        }
-    }
-    return -1;
-}
-
-/*
- * The host's loop for the kernel's type and operation, or NULL. Bits are the same in elements of
- * any type.
- */
-static gr_reduce_fn host_loop(enum gr_kernel kernel)
-{
-    static const char *const types[] = {"i8",  "i16", "i32", "i64", "bits", "u16",
-                                        "u32", "u64", "f32", "f64", NULL};
-    static const char *const ops[] = {"sum",  "prod", "min", "max",  "band", "bor",
-                                      "bxor", "land", "lor", "lxor", NULL};
-    const char *type = kd_type_name(kernel);
-    int t = number_of(0 == strcmp(type, "u8") ? "bits" : type, types),
-        o = number_of(kd_op_name(kernel), ops);
-
-    return t < 0 || o < 0 ? NULL : gr_reduce_find((enum gr_type) t, (enum gr_redop) o);
-}
-
 static void rank_open(struct rank_run *r, struct kc_call *call, int rank, struct kc_trace *trace)
 {
     const struct kc_case *c = call->c;
@@ -181,7 +151,7 @@ static void rank_open(struct rank_run *r, struct kc_call *call, int rank, struct
         r->op.space[k] = call->ranks[rank].image.bytes + call->ranks[rank].image.space[k];
     }
     r->op.reducer.elem_bytes = call->elem_bytes;
-    r->op.reducer.fused = host_loop(c->kernel);
+    r->op.reducer.fused = kr_host_loop(c->kernel);
     r->plan.split = call->ranks[rank].split;
     r->plan.slot_elems = call->slot_elems;
     for (k = 0; k < c->nchannels; k++) {

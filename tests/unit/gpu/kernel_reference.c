@@ -203,6 +203,34 @@ static const struct row *row_of(enum gr_kernel kernel)
     return NULL;
 }
 
+/* ---- the host's loops ---- */
+
+/* The number of a name in a list that ends with NULL; -1: it is not there. */
+static int number_of(const char *name, const char *const *names)
+{
+    int k;
+
+    for (k = 0; NULL != names[k]; k++) {
+        if (0 == strcmp(names[k], name)) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+gr_reduce_fn kr_host_loop(enum gr_kernel kernel)
+{
+    static const char *const types[] = {"i8",  "i16", "i32", "i64", "bits", "u16",
+                                        "u32", "u64", "f32", "f64", NULL};
+    static const char *const ops[] = {"sum",  "prod", "min", "max",  "band", "bor",
+                                      "bxor", "land", "lor", "lxor", NULL};
+    const char *type = kd_type_name(kernel);
+    int t = number_of(0 == strcmp(type, "u8") ? "bits" : type, types),
+        o = number_of(kd_op_name(kernel), ops);
+
+    return t < 0 || o < 0 ? NULL : gr_reduce_find((enum gr_type) t, (enum gr_redop) o);
+}
+
 int kr_has(enum gr_kernel kernel)
 {
     return NULL != row_of(kernel);
@@ -211,6 +239,15 @@ int kr_has(enum gr_kernel kernel)
 void kr_combine(enum gr_kernel kernel, void *result, const void *const *src, int n)
 {
     const struct row *row = row_of(kernel);
+    gr_reduce_fn loop = kr_host_loop(kernel);
+    int k;
 
-    row->combine(row->type, kd_op_name(kernel), result, src, n);
+    if (NULL != row) {
+        row->combine(row->type, kd_op_name(kernel), result, src, n);
+        return;
+    }
+    memcpy(result, src[0], kd_elem_bytes(kernel));
+    for (k = 1; k < n; k++) {
+        loop(result, NULL, result, src[k], 1);
+    }
 }

@@ -20,6 +20,7 @@
 
 #include "sanitizer/sanitizer.h"
 #include "kernel_draw.h"
+#include "kernel_leader.h"
 
 #include "blocks.h"
 #include "depth.h"
@@ -315,6 +316,57 @@ static void every_kernel_combines_as_the_host_does(void **state)
     }
 }
 
+/* ---- a leader's kernels ---- */
+
+static void run_leader(const struct kl_case *c)
+{
+    char why[1200] = "";
+
+    if (0 == kl_run(c, why, sizeof(why))) {
+        return;
+    }
+    if (NULL != getenv("KERNEL_TEST_STOP")) {
+        printf("# %s\n", why);
+        exit(1);
+    }
+    fail_msg("%s", why);
+}
+
+static void one_kernel_does_the_call_of_all_ranks(void **state)
+{
+    int p, coll, k;
+
+    (void) state;
+    for (p = 2; p <= 10; p++) {
+        for (coll = 0; coll < GR_NCOLLS; coll++) {
+            for (k = 0; k < (p > 9 ? 3 : 12) && GR_COLL_BARRIER != coll; k++) {
+                struct kl_case c = kl_any((enum gr_coll) coll, p > 9 ? GR_LEADER_RANKS : p,
+                                          p > 9 ? GR_KERNEL_f32_sum : -1);
+
+                if (!thinned()) {
+                    run_leader(&c);
+                }
+            }
+        }
+    }
+}
+
+static void every_kernel_combines_for_all_ranks(void **state)
+{
+    static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_REDUCE, GR_COLL_REDUCE_SCATTER};
+    const int few = NULL != getenv("KERNEL_TEST_FEW"), each = NULL != getenv("KERNEL_TEST_EACH");
+    int n;
+
+    (void) state;
+    for (n = 0; n < (few ? 40 : GR_KERNEL_copy); n++) {
+        struct kl_case c = kl_any(colls[n % 3], 2 + n % 8, few ? -1 : n);
+
+        if (each || !thinned()) {
+            run_leader(&c);
+        }
+    }
+}
+
 static void be_whole(struct kc_case *c)
 {
     c->threads = GR_GPU_THREADS;
@@ -376,6 +428,8 @@ int main(void)
         cmocka_unit_test(results_may_go_past_the_slots),
         cmocka_unit_test(slots_may_hold_many_pieces),
         cmocka_unit_test(every_kernel_combines_as_the_host_does),
+        cmocka_unit_test(one_kernel_does_the_call_of_all_ranks),
+        cmocka_unit_test(every_kernel_combines_for_all_ranks),
         cmocka_unit_test(blocks_of_full_size_move_large_slots),
         cmocka_unit_test(an_abort_is_seen_while_waiting),
     };

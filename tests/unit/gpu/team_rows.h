@@ -44,6 +44,10 @@ void remote_links_are_refused(void);
 void what_is_for_other_nodes_waits_for_the_gate(void);
 void the_end_waits_for_the_gate(void);
 
+/* team_leader_rows.c */
+void a_call_that_a_rank_has_left_is_not_launched(void);
+void what_fails_before_the_launch_is_a_refusal_of_all(void);
+
 /* team_fail_rows.c */
 void a_launch_fails(void);
 void an_error_is_transient(void);

@@ -10,10 +10,13 @@
 #include "exec/gpu/kernels/port.cuh"
 
 #include "exec/gpu/args.h"
+#include "exec/gpu/leader_args.h"
 
-/* Most sources (an operand and messages) and destinations (a buffer and slots) of an item. */
-#define GR_SOURCES (1 + GR_FAN)
-#define GR_DESTINATIONS (1 + GR_FAN)
+/* Most sources and destinations of an item: a leader's, of which each rank may be one. */
+#define GR_SOURCES GR_LEADER_RANKS
+#define GR_DESTINATIONS GR_LEADER_RANKS
+/* The same of an item of a channel: an operand or a buffer, and messages or slots. */
+#define GR_CHANNEL_ENDS (1 + GR_FAN)
 
 /*
  * Vectors of each source that a thread has in flight: in the frequent moves, and in all others.
@@ -29,8 +32,8 @@
 struct gr_item {
     gr_gpu_ptr src[GR_SOURCES];         /* addresses of the sources */
     gr_gpu_ptr dst[GR_DESTINATIONS];    /* addresses of the destinations */
-    uint64_t src_flag[GR_SOURCES];      /* LL, LL128: expected flag of a message */
-    uint64_t dst_flag[GR_DESTINATIONS]; /* LL, LL128: flag to write with a message */
+    uint64_t src_flag[GR_CHANNEL_ENDS]; /* LL, LL128: expected flag of a message */
+    uint64_t dst_flag[GR_CHANNEL_ENDS]; /* LL, LL128: flag to write with a message */
     size_t count;                       /* number of elements */
     uint32_t nsrc;                      /* number of sources */
     uint32_t ndst;                      /* number of destinations */

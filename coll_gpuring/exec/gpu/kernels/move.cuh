@@ -165,8 +165,11 @@ __device__ static GP_INLINE void gr_reduce_units(const struct gr_item *item, siz
     }
 }
 
-/* Combine n vectors, with specialised code for the moves of rings. */
-template <class Pair>
+/*
+ * Combine n vectors, with specialised code for the frequent moves: those of rings, or (many) those
+ * of a leader with 2, 4 or 8 ranks.
+ */
+template <class Pair, bool many>
 __device__ static GP_INLINE void gr_reduce_vectors(const struct gr_item *item, size_t from,
                                                    size_t n)
 {
@@ -177,16 +180,23 @@ __device__ static GP_INLINE void gr_reduce_vectors(const struct gr_item *item, s
         any = GR_UNROLL_ANY >> bytes
     };
 
-    if (2 == item->nsrc && 1 == item->ndst) {
+    if (!many && 2 == item->nsrc && 1 == item->ndst) {
         gr_reduce_units<Pair, by, often, 2, 1>(item, from, n);
-    } else if (2 == item->nsrc && 2 == item->ndst) {
+    } else if (!many && 2 == item->nsrc && 2 == item->ndst) {
         gr_reduce_units<Pair, by, often, 2, 2>(item, from, n);
+    } else if (many && 2 == item->nsrc) {
+        gr_reduce_units<Pair, by, often, 2, 0>(item, from, n);
+    } else if (many && 4 == item->nsrc) {
+        gr_reduce_units<Pair, by, any, 4, 0>(item, from, n);
+    } else if (many && 8 == item->nsrc) {
+        gr_reduce_units<Pair, by, 1, 8, 0>(item, from, n);
     } else {
         gr_reduce_units<Pair, by, any, 0, 0>(item, from, n);
     }
 }
 
-template <class Pair> __device__ static GP_INLINE void gr_reduce_item(const struct gr_item *item)
+template <class Pair, bool many>
+__device__ static GP_INLINE void gr_reduce_item(const struct gr_item *item)
 {
     typedef typename Pair::T T;
     enum { bytes = sizeof(T), word = alignof(T), each = 16 / bytes };
@@ -204,7 +214,7 @@ template <class Pair> __device__ static GP_INLINE void gr_reduce_item(const stru
     }
     rest = head + vectors * each;
     gr_reduce_units<Pair, gr_by<T, word>, 1, 0, 0>(item, 0, head);
-    gr_reduce_vectors<Pair>(item, head * bytes, vectors);
+    gr_reduce_vectors<Pair, many>(item, head * bytes, vectors);
     gr_reduce_units<Pair, gr_by<T, word>, GR_UNROLL, 0, 0>(item, rest * bytes, item->count - rest);
 }
 
@@ -220,7 +230,8 @@ __device__ static GP_INLINE void gr_reduce_words(const struct gr_item *item, siz
 }
 
 /* Combine bytes, then words, then bytes, as gr_copy_item(). */
-template <class Op> __device__ static GP_INLINE void gr_reduce_bits(const struct gr_item *item)
+template <class Op, bool many>
+__device__ static GP_INLINE void gr_reduce_bits(const struct gr_item *item)
 {
     size_t width = gr_width(item), head = (size_t) (0 - item->src[0]) & (width - 1), body;
 
@@ -228,7 +239,7 @@ template <class Op> __device__ static GP_INLINE void gr_reduce_bits(const struct
     body = (item->count - head) & (0 - width);
     gr_reduce_words<gr_type_u8, Op>(item, 0, head);
     if (16 == width) {
-        gr_reduce_vectors<gr_pair<gr_type_u64, Op>>(item, head, body / 16);
+        gr_reduce_vectors<gr_pair<gr_type_u64, Op>, many>(item, head, body / 16);
     } else if (8 == width) {
         gr_reduce_words<gr_type_u64, Op>(item, head, body / 8);
     } else if (4 == width) {
@@ -284,30 +295,30 @@ template <class Pair> struct gr_sum {
 
 /* ---- the movers of kernels ---- */
 
-template <class Type, class Op> struct gr_combining {
+template <class Type, class Op, bool many> struct gr_combining {
     typedef gr_sum<gr_pair<Type, Op>> sum;
     __device__ static GP_INLINE void reduce(const struct gr_item *item)
     {
-        gr_reduce_item<gr_pair<Type, Op>>(item);
+        gr_reduce_item<gr_pair<Type, Op>, many>(item);
     }
 };
-template <class Op> struct gr_combining<gr_type_bits, Op> {
+template <class Op, bool many> struct gr_combining<gr_type_bits, Op, many> {
     typedef gr_sum<gr_pair<gr_type_u64, Op>> sum;
     __device__ static GP_INLINE void reduce(const struct gr_item *item)
     {
-        gr_reduce_bits<Op>(item);
+        gr_reduce_bits<Op, many>(item);
     }
 };
 
-template <class Type, class Op> struct gr_mover_of {
+template <class Type, class Op, bool many> struct gr_mover_of {
     enum { elem_bytes = sizeof(typename Type::elem) };
-    typedef typename gr_combining<Type, Op>::sum sum;
+    typedef typename gr_combining<Type, Op, many>::sum sum;
     __device__ static GP_INLINE void move(const struct gr_item *item)
     {
-        if (1 == item->nsrc) {
+        if (!many && 1 == item->nsrc) { /* a leader's item has two sources at least */
             gr_copy_item(item, item->count * elem_bytes);
         } else {
-            gr_combining<Type, Op>::reduce(item);
+            gr_combining<Type, Op, many>::reduce(item);
         }
     }
 };

@@ -8,6 +8,8 @@
  *                                   visible to this thread after its acquire, and to its block
  *                                   after the next barrier
  *      gp_ld_relaxed gp_st_relaxed  words that do not order data (the abort word)
+ *      gp_add                       adds to a word and returns what it was: orders data like an
+ *                                   acquire and a release
  *      gp_ld_pair gp_st_pair        two words of 8 bytes, 16-byte aligned: each word is atomic,
  *                                   their order is undefined
  *      gp_ld_whole gp_st_whole      by all threads of a warp together, 16 consecutive bytes each:
@@ -149,6 +151,17 @@ __device__ static __forceinline__ uint64_t gp_ld_acquire(const uint64_t *at)
 __device__ static __forceinline__ void gp_st_release(uint64_t *at, uint64_t value)
 {
     asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(at), "l"(value) : "memory");
+}
+
+__device__ static __forceinline__ uint64_t gp_add(uint64_t *at, uint64_t value)
+{
+    uint64_t was;
+
+    asm volatile("atom.acq_rel.sys.global.add.u64 %0, [%1], %2;"
+                 : "=l"(was)
+                 : "l"(at), "l"(value)
+                 : "memory");
+    return was;
 }
 
 __device__ static __forceinline__ uint64_t gp_ld_relaxed(const uint64_t *at)

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The leader's part of a call (leader.h): where all buffers are, and the launch. */
+#include "exec/gpu/leader_state.h"
+
+#include "cuda/memory.h"
+#include "cuda/stream.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(struct gr_leader_args) <= GR_LEADER_ARGS_MOST, "the driver takes no more");
+
+/* Bytes of a call that a block of threads is worth: it moves them in about the time of its start. */
+#define BLOCK_BYTES ((size_t) 16 << 10)
+
+/* ---- where buffers are ---- */
+
+static int map_buffer(struct gr_leader *leader, int rank, int side,
+                      const struct gr_leader_post *post, gr_gpu_ptr *at)
+{
+    struct gr_leader_peer *peer = &leader->peers[rank];
+    const struct gr_leader_place *place = &post->side[side];
+    int rc;
+
+    if (peer->id[side] != place->id) {
+        peer->handle[side] = post->handle[side];
+        peer->id[side] = place->id;
+    }
+    peer->handle[side].offset = place->offset;
+    rc = NULL == leader->team->ipc_cache
+             ? GR_ERR_PEER
+             : gr_ipc_cache_map(leader->team->ipc_cache, &peer->handle[side], &peer->mapped[side]);
+    *at = peer->mapped[side].at;
+    return rc;
+}
+
+static int map_slab(struct gr_leader *leader, int rank, int side, const struct gr_leader_post *post,
+                    gr_gpu_ptr *at)
+{
+    struct gr_leader_peer *peer = &leader->peers[rank];
+    const struct gr_leader_place *place = &post->side[side];
+    int rc = 0;
+
+    if (peer->lease != place->id) {
+        peer->lease = 0;
+        rc = gr_gpu_pool_map(leader->team->pool, &post->slab, &peer->slab);
+        peer->lease = 0 == rc ? place->id : 0;
+    }
+    *at = peer->slab.at + place->offset;
+    return rc;
+}
+
+/* This rank's own buffers need no mapping. */
+static gr_gpu_ptr own(const struct gr_leader_run *run, int side,
+                      const struct gr_leader_place *place)
+{
+    const struct gr_gpu_slab *slab = run->leader->slab[run->on_device];
+
+    return GR_LEADER_COPIED == place->how ? gr_gpu_slab_at(slab) + place->offset : run->at[side];
+}
+
+/* Find a side of a rank. Returns GR_LEADER_OK, AGAIN or REFUSAL. */
+static enum gr_leader_end find_side(struct gr_leader_run *run, int rank, int side,
+                                    struct gr_leader_side *out)
+{
+    const struct gr_leader_post *post = gr_leader_post_of(run->boards, rank);
+    const struct gr_leader_place *place = &post->side[side];
+    struct gr_leader *leader = run->leader;
+    int rc = 0;
+
+    out->cell = GR_LEADER_COPIED == place->how ? run->cell : 0;
+    if (rank == leader->team->rank) {
+        out->at = own(run, side, place);
+    } else if (GR_LEADER_MAPPED == place->how) {
+        rc = map_buffer(leader, rank, side, post, &out->at);
+    } else {
+        rc = map_slab(leader, rank, side, post, &out->at);
+    }
+    if (0 == rc) {
+        return GR_LEADER_OK;
+    }
+    return GR_LEADER_COPIED == place->how && GR_ON_HOST == post->slab.where ? GR_LEADER_REFUSAL
+                                                                            : GR_LEADER_AGAIN;
+}
+
+/*
+ * Find all buffers. A refusal of one rank is one of all. What cannot be mapped is collected, so
+ * that its owners copy it from the next round on.
+ */
+static enum gr_leader_end find_all(struct gr_leader_run *run, struct gr_leader_args *args,
+                                   uint64_t *unmapped)
+{
+    enum gr_leader_end end = GR_LEADER_OK, found;
+    int p = run->leader->team->p, r, side;
+
+    for (r = 0; r < p; r++) {
+        const struct gr_leader_post *post = gr_leader_post_of(run->boards, r);
+
+        for (side = 0; side < 2; side++) {
+            if (GR_LEADER_REFUSED == post->side[side].how) {
+                return GR_LEADER_REFUSAL;
+            }
+            if (GR_LEADER_NONE == post->side[side].how) {
+                continue;
+            }
+            found = find_side(run, r, side, 0 == side ? &args->in[r] : &args->out[r]);
+            if (GR_LEADER_REFUSAL == found) {
+                return found;
+            }
+            if (GR_LEADER_AGAIN == found) {
+                *unmapped |= (uint64_t) 1 << r;
+                end = found;
+            }
+        }
+    }
+    return end;
+}
+
+void gr_leader_release(struct gr_leader *leader)
+{
+    int r, side;
+
+    for (r = 0; r < leader->team->p; r++) {
+        for (side = 0; side < 2; side++) {
+            if (0 != leader->peers[r].mapped[side].at) {
+                gr_ipc_cache_unmap(leader->team->ipc_cache, &leader->peers[r].mapped[side]);
+            }
+        }
+    }
+}
+
+/* ---- the arguments ---- */
+
+static int any_copied(const struct gr_leader_run *run)
+{
+    int p = run->leader->team->p, r, side, any = 0;
+
+    for (r = 0; r < p; r++) {
+        for (side = 0; side < 2; side++) {
+            any |= GR_LEADER_COPIED == gr_leader_post_of(run->boards, r)->side[side].how;
+        }
+    }
+    return any;
+}
+
+/*
+ * The sizes of blocks, and where they lie: what all ranks know alike, but for the places of an
+ * allgather's blocks, which are each rank's own.
+ */
+static void set_blocks(const struct gr_leader_run *run, struct gr_leader_args *args)
+{
+    int p = run->leader->team->p, r, b, any = 0;
+    size_t *counts = run->leader->words->sizes, *displs = counts + p, *places = displs + p, sum = 0;
+
+    args->block = gr_leader_block(run, 0);
+    if (NULL == run->spec.counts) {
+        return;
+    }
+    for (b = 0; b < p; b++) {
+        counts[b] = gr_leader_block(run, b);
+        displs[b] = sum;
+        sum += counts[b];
+    }
+    args->counts = (gr_gpu_ptr) (uintptr_t) counts;
+    args->displs = (gr_gpu_ptr) (uintptr_t) displs;
+    for (r = 0; r < p; r++) {
+        const struct gr_leader_post *post = gr_leader_post_of(run->boards, r);
+
+        any |= 0 != post->has_places;
+        for (b = 0; b < p; b++) {
+            places[r * p + b] =
+                0 != post->has_places ? (size_t) post->places[b] * run->scale : displs[b];
+        }
+    }
+    if (any && GR_COLL_ALLGATHER == run->spec.coll) {
+        args->places = (gr_gpu_ptr) (uintptr_t) places;
+    }
+}
+
+/* Blocks of threads: enough for the bytes that the launch moves, as many as the device has room for. */
+static uint32_t count_blocks(const struct gr_leader_run *run, const struct gr_leader_args *args)
+{
+    size_t bytes = 0, p = (size_t) run->leader->team->p, n;
+    int blocks = gr_leader_blocks(run, 0), most = gr_gpu_resident_blocks(run->leader->team->gpu), b;
+
+    blocks = gr_leader_blocks(run, 1) > blocks ? gr_leader_blocks(run, 1) : blocks;
+    for (b = 0; b < blocks; b++) {
+        n = gr_leader_block(run, b);
+        n = n < args->first ? 0 : n - args->first;
+        bytes += (n < args->most ? n : args->most) * run->spec.elem_bytes;
+    }
+    bytes *= GR_COLL_ALLTOALL == run->spec.coll ? p : 1;
+    n = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    n = n < (size_t) most ? n : (size_t) most;
+    return n < 1 ? 1 : (uint32_t) n;
+}
+
+enum gr_leader_end gr_leader_launch(struct gr_leader_run *run, uint64_t *unmapped)
+{
+    struct gr_leader *leader = run->leader;
+    int p = leader->team->p, copied = any_copied(run);
+    struct gr_leader_args args;
+    enum gr_leader_end end;
+
+    *unmapped = 0;
+    memset(&args, 0, sizeof(args));
+    end = find_all(run, &args, unmapped);
+    if (GR_LEADER_OK != end) {
+        gr_leader_release(leader);
+        return end;
+    }
+    run->pieces = copied && run->most > 0 ? (run->largest + run->most - 1) / run->most : 1;
+    args.first = run->piece * run->most;
+    args.most = copied ? run->most : run->largest;
+    args.coll = run->spec.coll;
+    args.ranks = (uint32_t) p;
+    args.root = (uint32_t) run->spec.root;
+    args.counter = leader->counter;
+    args.done = (gr_gpu_ptr) (uintptr_t) &leader->words->done;
+    args.value = run->round;
+    set_blocks(run, &args);
+    if (0 >
+        gr_gpu_launch_leader(leader->team->stream, run->kernel, count_blocks(run, &args), &args)) {
+        gr_leader_release(leader);
+        return GR_LEADER_REFUSAL;
+    }
+    return GR_LEADER_OK;
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ranks that share one device: leader [MIB | takeover | stopped]. Every result is compared bit for
+ * bit: sums of floats are those in the order of ranks, whichever rank comes last, wherever buffers
+ * lie and however long they live.
+ *
+ *     MIB        calls of that many are made besides
+ *     takeover   each rank in turn has come, and is stopped: the others end the call without it
+ *     stopped    rank 0 stops itself while its kernel runs; a script continues it, of 2 ranks
+ *
+ * GPURING_MEMORY=device. A buffer is used by one call, by several, or by several on some ranks
+ * only: a leader copies young buffers and maps old ones.
+ */
+#include <math.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "colls.h"
+#include "devmem.h"
+#include "forms.h"
+#include "quick.h"
+#include "rng.h"
+#include "tap.h"
+
+enum { POISON = 0x5c, GUARD = 16 /* elements */ };
+
+/* What a part of the output must be: elements [begin, begin + n) of a rank's input, or of the sum. */
+struct part {
+    int from; /* rank; SUM: the sum of all */
+    int begin, n;
+    int at; /* first element in the output */
+};
+enum { SUM = -1 };
+
+/* Equal on all ranks. */
+struct call {
+    enum coll coll;
+    int count;
+    int root;
+    bool in_place;
+    int offset; /* first element of the buffers, from an address of the allocator's */
+    uint64_t key;
+};
+
+/* Device memory of this rank, which some calls use. */
+struct memory {
+    int elements; /* 0: not there */
+    float *in, *out;
+};
+
+static uint64_t calls, delays; /* random numbers: equal on all ranks, and this rank's own */
+static char *scratch;          /* device memory that the default stream writes to */
+
+/* Numbers of very different size: almost every order of addition rounds differently. */
+static float value(const struct call *c, int rank, int i)
+{
+    uint64_t key = rng_key(c->key, (uint64_t) rank, (uint64_t) i);
+
+    return (float) ldexp((double) (key >> 11) / 9007199254740992.0 - 0.5, (int) (key % 20));
+}
+
+static float sum(const struct call *c, int i)
+{
+    float s = value(c, 0, i);
+
+    for (int r = 1; r < test_size; r++) {
+        s += value(c, r, i);
+    }
+    return s;
+}
+
+/* Very uneven: none, few, and most elements. */
+static int share(const struct call *c, int rank)
+{
+    return 0 == rank % 3 ? c->count : 1 == rank % 3 ? 0 : 1 + (int) (c->key % 5);
+}
+
+/* Each rank gathers the blocks in an order of its own, with gaps. */
+static void place_blocks(const struct call *c, int *counts, int *displs)
+{
+    int at = 0;
+
+    for (int k = 0; k < test_size; k++) {
+        int b = (k + test_rank) % test_size;
+
+        counts[b] = share(c, b);
+        displs[b] = at;
+        at += counts[b] + test_rank % 2;
+    }
+}
+
+/* Elements that inputs and outputs have room for. */
+static int room(const struct call *c)
+{
+    return test_size * (c->count + 8) + c->offset + GUARD;
+}
+
+/* The parts of this rank's output. */
+static int parts_of(const struct call *c, const int *counts, const int *displs, struct part *parts)
+{
+    int n = 0, begin = 0;
+
+    switch (c->coll) {
+    case COLL_ALLREDUCE:
+    case COLL_REDUCE:
+        if (COLL_ALLREDUCE == c->coll || test_rank == c->root) {
+            parts[n++] = (struct part) {SUM, 0, c->count, 0};
+        }
+        return n;
+    case COLL_BCAST:
+        parts[n++] = (struct part) {c->root, 0, c->count, 0};
+        return n;
+    case COLL_REDUCE_SCATTER:
+        for (int r = 0; r < test_rank; r++) {
+            begin += counts[r];
+        }
+        parts[n++] = (struct part) {SUM, begin, counts[test_rank], 0};
+        return n;
+    case COLL_REDUCE_SCATTER_BLOCK:
+        parts[n++] = (struct part) {SUM, test_rank * c->count, c->count, 0};
+        return n;
+    default:
+        break;
+    }
+    for (int r = 0; r < test_size; r++) {
+        parts[n++] = COLL_ALLTOALL == c->coll
+                         ? (struct part) {r, test_rank * c->count, c->count, r * c->count}
+                     : COLL_ALLGATHER == c->coll ? (struct part) {r, 0, c->count, r * c->count}
+                                                 : (struct part) {r, 0, counts[r], displs[r]};
+    }
+    return n;
+}
+
+static void carry_out(const struct call *c, const float *in, float *out, int *counts, int *displs)
+{
+    const void *send = c->in_place ? MPI_IN_PLACE : in;
+    MPI_Comm comm = MPI_COMM_WORLD;
+
+    switch (c->coll) {
+    case COLL_ALLREDUCE:
+        MPI_Allreduce(send, out, c->count, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    case COLL_REDUCE:
+        MPI_Reduce(in, out, c->count, MPI_FLOAT, MPI_SUM, c->root, comm);
+        break;
+    case COLL_BCAST:
+        MPI_Bcast(out, c->count, MPI_FLOAT, c->root, comm);
+        break;
+    case COLL_REDUCE_SCATTER:
+        MPI_Reduce_scatter(in, out, counts, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    case COLL_REDUCE_SCATTER_BLOCK:
+        MPI_Reduce_scatter_block(in, out, c->count, MPI_FLOAT, MPI_SUM, comm);
+        break;
+    case COLL_ALLGATHER:
+        MPI_Allgather(in, c->count, MPI_FLOAT, out, c->count, MPI_FLOAT, comm);
+        break;
+    case COLL_ALLGATHERV:
+        MPI_Allgatherv(in, counts[test_rank], MPI_FLOAT, out, counts, displs, MPI_FLOAT, comm);
+        break;
+    default:
+        MPI_Alltoall(in, c->count, MPI_FLOAT, out, c->count, MPI_FLOAT, comm);
+        break;
+    }
+}
+
+/* Any rank may come last, and work on its default stream may be what it waits for. */
+static void come_at_any_time(void)
+{
+    quick_delay(&delays, 1000);
+    if (0 == rng_below(&delays, 3)) {
+        devmem_set_later(scratch, 0, 4096);
+    }
+}
+
+/* Whether the call's output is right, and nothing else was written. */
+static bool make_call(const struct call *c, const struct memory *m)
+{
+    int n = m->elements, counts[64], displs[64];
+    size_t bytes = (size_t) n * sizeof(float);
+    float *in = malloc(bytes), *want = malloc(bytes), *got = malloc(bytes);
+    struct part parts[64];
+    bool ok;
+
+    memset(want, POISON, bytes);
+    for (int i = 0; i < n; i++) {
+        in[i] = i < c->offset ? 0 : value(c, test_rank, i - c->offset);
+    }
+    devmem_put(m->in, in, bytes);
+    devmem_put(m->out, c->in_place || COLL_BCAST == c->coll ? in : want, bytes);
+    if (c->in_place || COLL_BCAST == c->coll) {
+        memcpy(want, in, bytes);
+    }
+    place_blocks(c, counts, displs);
+    come_at_any_time();
+    carry_out(c, m->in + c->offset, m->out + c->offset, counts, displs);
+    devmem_get(got, m->out, bytes);
+    for (int k = parts_of(c, counts, displs, parts) - 1; k >= 0; k--) {
+        for (int i = 0; i < parts[k].n; i++) {
+            want[c->offset + parts[k].at + i] = SUM == parts[k].from
+                                                    ? sum(c, parts[k].begin + i)
+                                                    : value(c, parts[k].from, parts[k].begin + i);
+        }
+    }
+    ok = 0 == memcmp(got, want, bytes);
+    for (int i = 0; !ok && i < n; i++) {
+        if (0 != memcmp(&got[i], &want[i], sizeof(float))) {
+            tap_fault("collective %d of %d%s: element %d of %d is %g, not %g", c->coll, c->count,
+                      c->in_place ? " in place" : "", i - c->offset, n, got[i], want[i]);
+            break;
+        }
+    }
+    free(in);
+    free(want);
+    free(got);
+    return ok;
+}
+
+static void have(struct memory *m, int elements)
+{
+    if (m->elements > 0) {
+        devmem_free(DEVMEM_DEVICE, m->in);
+        devmem_free(DEVMEM_DEVICE, m->out);
+    }
+    m->elements = elements;
+    if (elements > 0) {
+        m->in = devmem_alloc(DEVMEM_DEVICE, (size_t) elements * sizeof(float));
+        m->out = devmem_alloc(DEVMEM_DEVICE, (size_t) elements * sizeof(float));
+    }
+}
+
+static struct call draw(enum coll coll, int count)
+{
+    return (struct call) {
+        .coll = coll,
+        .count = count,
+        .root = rng_below(&calls, (uint64_t) test_size),
+        .in_place = COLL_ALLREDUCE == coll && 0 == rng_below(&calls, 3),
+        .offset = 0 == rng_below(&calls, 3) ? 0 : 1 + rng_below(&calls, 9),
+        .key = rng_next(&calls),
+    };
+}
+
+/* Every collective in several sizes, with memory of which each lives for so many calls on this rank. */
+static bool run_all(int life)
+{
+    static const int counts[] = {1, 7, 1001, 20000};
+    struct memory m = {0};
+    bool ok = true;
+
+    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+        have(&m, 0);
+        for (int call = 0; call < 2 * NUM_COLLS; call++) {
+            struct call c = draw((enum coll)(call % NUM_COLLS), counts[k]);
+
+            if (m.elements < room(&c) || 0 == call % life) {
+                have(&m, room(&c) + 16);
+            }
+            ok = make_call(&c, &m) && ok;
+        }
+    }
+    have(&m, 0);
+    return ok;
+}
+
+/*
+ * Calls of so many bytes, in pieces: even ranks have new memory for each, odd ones the same for all,
+ * which is mapped at last.
+ */
+static void run_large(int mib)
+{
+    static const enum coll colls[] = {COLL_ALLTOALL, COLL_ALLGATHERV, COLL_REDUCE_SCATTER,
+                                      COLL_ALLREDUCE};
+    int count = (mib << 18) / test_size + 3;
+    struct memory m = {0};
+
+    for (size_t k = 0; k < sizeof colls / sizeof colls[0]; k++) {
+        struct call c = draw(colls[k], COLL_ALLREDUCE == colls[k] ? mib << 18 : count);
+
+        if (0 == m.elements || 0 == test_rank % 2) {
+            have(&m, test_size * (mib << 18) + 1000);
+        }
+        tap_check(make_call(&c, &m), "collective %d of %d elements, in pieces", c.coll, c.count);
+    }
+    have(&m, 0);
+}
+
+/* ---- ranks that are stopped ---- */
+
+enum { TAG = 7 };
+
+/* A persistent Allreduce, which asks no other rank anything before it moves data. */
+struct persistent {
+    struct call call;
+    struct memory memory;
+    float *host;
+    MPI_Request request;
+};
+
+static void persistent_make(struct persistent *p, int count)
+{
+    struct form_call form = {.shape = {.coll = COLL_ALLREDUCE},
+                             .comm = MPI_COMM_WORLD,
+                             .type = MPI_FLOAT,
+                             .op = MPI_SUM,
+                             .rank = test_rank,
+                             .size = test_size,
+                             .count = count};
+
+    *p = (struct persistent) {.call = {.coll = COLL_ALLREDUCE, .count = count},
+                              .request = MPI_REQUEST_NULL};
+    have(&p->memory, count);
+    p->host = malloc((size_t) count * sizeof(float));
+    form.send = p->memory.in;
+    form.recv = p->memory.out;
+    form_init(&form, &p->request);
+}
+
+static void persistent_free(struct persistent *p)
+{
+    MPI_Request_free(&p->request);
+    have(&p->memory, 0);
+    free(p->host);
+}
+
+/* Start, with new data, and look after it for so long; on a loaded machine, for some calls. */
+static void persistent_begin(struct persistent *p, double seconds)
+{
+    size_t bytes = (size_t) p->call.count * sizeof(float);
+    double end;
+    int done;
+
+    p->call.key = rng_next(&calls);
+    for (int i = 0; i < p->call.count; i++) {
+        p->host[i] = value(&p->call, test_rank, i);
+    }
+    devmem_put(p->memory.in, p->host, bytes);
+    MPI_Start(&p->request);
+    end = seconds_now() + seconds;
+    for (int k = 0; seconds_now() < end || (seconds > 0 && k < 3); k++) {
+        MPI_Test(&p->request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Whether the result is right on this rank. */
+static bool persistent_end(struct persistent *p)
+{
+    bool ok = true;
+
+    MPI_Wait(&p->request, MPI_STATUS_IGNORE);
+    devmem_get(p->host, p->memory.out, (size_t) p->call.count * sizeof(float));
+    for (int i = 0; i < p->call.count && ok; i++) {
+        ok = p->host[i] == sum(&p->call, i);
+    }
+    return ok;
+}
+
+/* Calls after which the buffers are mapped. */
+static bool persistent_warm(struct persistent *p)
+{
+    bool ok = true;
+
+    for (int k = 0; k < 4; k++) {
+        persistent_begin(p, 0);
+        ok = persistent_end(p) && ok;
+    }
+    return ok;
+}
+
+/* Tell a rank of this process, and stop it. */
+static void stop(int told)
+{
+    int pid = (int) getpid();
+
+    MPI_Send(&pid, 1, MPI_INT, told, TAG, MPI_COMM_WORLD);
+    raise(SIGSTOP);
+}
+
+/* The process that a rank tells of, once it is stopped. */
+static int stopped_process(int rank)
+{
+    char path[40], state = ' ';
+    int pid;
+
+    MPI_Recv(&pid, 1, MPI_INT, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    while ('T' != state) {
+        FILE *f = fopen(path, "r");
+
+        if (NULL == f || 1 != fscanf(f, "%*d (%*[^)]) %c", &state)) {
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        fclose(f);
+    }
+    return pid;
+}
+
+/*
+ * *without: the others ended the call while the rank was stopped. They may not, where it was
+ * stopped before it had come.
+ */
+static bool end_without(struct persistent *p, int late, int *without)
+{
+    int next = (late + 1) % test_size, pid = 0;
+    double end;
+
+    if (test_rank == late) {
+        persistent_begin(p, 10e-3);
+        stop(next);
+        *without = 1;
+        return persistent_end(p);
+    }
+    if (test_rank == next) {
+        pid = stopped_process(late);
+    }
+    for (int r = 0; r < test_size; r++) { /* the others wait for that */
+        if (test_rank == next && r != late && r != next) {
+            MPI_Send(&pid, 1, MPI_INT, r, TAG, MPI_COMM_WORLD);
+        } else if (test_rank == r && r != next) {
+            MPI_Recv(&pid, 1, MPI_INT, next, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+    persistent_begin(p, 0);
+    for (end = seconds_now() + 5; !*without && seconds_now() < end;) {
+        MPI_Test(&p->request, without, MPI_STATUS_IGNORE);
+    }
+    if (test_rank == next) {
+        kill(pid, SIGCONT);
+    }
+    return persistent_end(p);
+}
+
+static void takeover(void)
+{
+    struct persistent p;
+    int calls_without = 0;
+    bool ok;
+
+    persistent_make(&p, 1000);
+    ok = persistent_warm(&p);
+    for (int k = 0; k < 2 * test_size; k++) {
+        int without = 0;
+
+        ok = end_without(&p, k % test_size, &without) && ok;
+        calls_without += tap_agree(0 != without);
+    }
+    tap_check(ok && calls_without >= test_size,
+              "calls end without a rank that has come and is stopped");
+    persistent_free(&p);
+}
+
+static void stopped(void)
+{
+    struct persistent p;
+    int pid;
+    bool ok;
+
+    persistent_make(&p, 12 << 20); /* its kernel takes some time here */
+    ok = persistent_warm(&p);
+    if (1 == test_rank) {
+        persistent_begin(&p, 0.2);
+        stop(0);
+    } else {
+        pid = stopped_process(1);
+        persistent_begin(&p, 1e-3); /* it leads, since nobody else is there */
+        printf("# rank 0 pid %d\n", (int) getpid());
+        fflush(stdout);
+        kill(pid, SIGCONT);
+        raise(SIGSTOP);
+    }
+    ok = persistent_end(&p) && ok;
+    tap_check(ok, "a leader that was stopped ends the call");
+    persistent_free(&p);
+}
+
+/* ---- the main program ---- */
+
+static void all_lives(int mib)
+{
+    scratch = devmem_alloc(DEVMEM_DEVICE, 4096);
+    tap_check(run_all(1), "buffers that one call uses");
+    tap_check(run_all(5), "buffers that five calls use");
+    tap_check(run_all(0 == test_rank % 2 ? 1 : 8), "buffers that eight calls use, on odd ranks");
+    if (mib > 0) {
+        run_large(mib);
+    }
+    devmem_free(DEVMEM_DEVICE, scratch);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    calls = rng_key(test_seed, 1, 0);
+    delays = rng_key((uint64_t) env_long("GPURING_DELAYS", 1), 2, (uint64_t) test_rank);
+    if (FORM_PERSISTENT >= forms_here && what[0] > '9') {
+        tap_skip("this Open MPI has none", "persistent collectives");
+    } else if (0 == strcmp(what, "takeover")) {
+        takeover();
+    } else if (0 == strcmp(what, "stopped")) {
+        stopped();
+    } else {
+        all_lives(atoi(what));
+    }
+    return test_end();
+}
