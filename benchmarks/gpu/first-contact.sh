@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # For a machine with a GPU that is at hand for half an hour. Runs in the folder of `make gpu-kit` and needs nothing but
 # that folder, bash, awk, tar and a CUDA driver: no network, no Open MPI, no packages.
-#     first-contact.sh 1|2|3 OUT [--quick]
+#     first-contact.sh 1|2|3|4 OUT [--quick]
 #       1  is it right: the device's attributes, kernels against the host's executor, links by CUDA IPC, pointers, costs
 #       2  where does time go: rates by blocks, unrolls and slots, hops, launches, polls, one profile
 #       3  the MPI component: ranks that share the device by time and under MPS, NCCL beside it, memcheck
+#       4  shared: 2, 4, 8 ranks of the component beside one kernel without a library, with and without MPS
 # Leaves OUT/first-contact-N/report.txt (Markdown, for docs) and OUT/first-contact-N.tar.gz with all files.
 # --quick: few and small cases, which show that it runs; nothing to quote. For the fake driver.
 # Each part ends within 8 minutes, each step within its own limit. A step that fails does not stop the others: the
@@ -31,6 +32,7 @@ case $part in
     1) title="is it right" ;;
     2) title="where does time go" ;;
     3) title="the MPI component" ;;
+    4) title="ranks that share the device" ;;
     *) usage ;;
 esac
 kit=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 99
@@ -412,20 +414,18 @@ mpi_kinds() {
         "mpi_kernels 2 allreduce -d cuda,host -m 4K:4K -i 2 -x 1 -c"
 }
 
-with_mps() {
+# under_mps COMMANDS...: as `all` runs them, under the MPS daemon
+under_mps() {
     if ! command -v nvidia-cuda-mps-control >/dev/null; then
         not_measured "no nvidia-cuda-mps-control"
         return
     fi
     export CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps
     mkdir -p "$work/mps"
-    local status=77 ranks
+    local status=77
     if within nvidia-cuda-mps-control -d; then
-        status=0
-        for ranks in $(sized 2 "2 4 8"); do
-            mpi_kernels "$ranks" allreduce -d cuda -m "$(sized 1K:4K 1K:64M)" -i 5 -x 2 -c || status=$?
-        done
-        gpu --processes -n 2 -b "$(sized 1 32)" -a ring -m "$(sized 4k:4k 1M:64M)" -c allreduce || status=$?
+        all "$@"
+        status=$?
         echo quit | timeout 20 nvidia-cuda-mps-control
     else
         echo "not measured: the MPS daemon does not start"
@@ -433,6 +433,36 @@ with_mps() {
     cp "$work"/mps/*.log "$dir/" 2>/dev/null
     unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
     return $status
+}
+
+with_mps() {
+    local ranks commands=()
+    for ranks in $(sized 2 "2 4 8"); do
+        commands+=("mpi_kernels $ranks allreduce -d cuda -m $(sized 1K:4K 1K:64M) -i 5 -x 2 -c")
+    done
+    under_mps "${commands[@]}" "gpu --processes -n 2 -b $(sized 1 32) -a ring -m $(sized 4k:4k 1M:64M) -c allreduce"
+}
+
+# What one kernel can do, and what the component does, in turns.
+shared_by() { # RANKS
+    local status=0
+    if [ -x "$kit/bin/one_kernel" ] && [ $quick = 0 ]; then
+        within "$kit/bin/one_kernel" "$1" 256 || status=$?
+    else
+        echo "one_kernel: not measured"
+    fi
+    mpi_kernels "$1" allreduce -d cuda -m "$(sized 1K:4K 8:256M)" -i "$(sized 2 20)" -x "$(sized 1 5)" -c ||
+        status=$?
+    [ $quick = 1 ] || mpi_kernels "$1" allgather bcast reduce reduce_scatter alltoall -d cuda -m 8:16M -i 20 -x 5 -c ||
+        status=$?
+    return $status
+}
+
+shared_2() { shared_by 2; }
+shared_4() { shared_by 4; }
+shared_8() { shared_by 8; }
+shared_mps() {
+    if [ $quick = 1 ]; then under_mps "shared_by 2"; else under_mps "shared_by 2" "shared_by 4" "shared_by 8"; fi
 }
 
 find_nccl() {
@@ -538,6 +568,12 @@ case $part in
         step launches 30
         step polls 60
         step profile 60
+        ;;
+    4)
+        step shared_2 60
+        step shared_4 60
+        step shared_8 60
+        step shared_mps 200
         ;;
     3)
         step mpi_shared 120

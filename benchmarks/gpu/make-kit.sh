@@ -57,6 +57,8 @@ libraries() { # FILE...
 for file in $programs; do
     install -m 755 "$file" "$kit/bin/"
 done
+# what the chip allows, for part 4; it brings its CUDA runtime
+[ ! -x "$builddir/one_kernel" ] || install -m 755 "$builddir/one_kernel" "$kit/bin/"
 for name in mpirun orted; do
     install -m 755 "$(readlink -f "$bindir/$name")" "$kit/ompi${bindir#"$prefix"}/$name"
 done
