@@ -340,11 +340,11 @@ static void several_calls_may_be_posted_before_any_is_taken(void **state)
 /* Rank 1's post is of another kind, or of another length, than the others expect. */
 static void meet_other(enum gr_coll coll, uint64_t kind, size_t count, int code)
 {
-    enum { P = 3, COUNT = 4 };
+    enum { P = 3, COUNT = 4, MOST = 5 };
     struct mail_shape s = {P, 2, 256, 7, 1};
     struct mail_world w;
     struct ex_case c = {
-        .coll = coll, .way = GR_WAY_MAILBOX, .kind = EX_ORDERED, .count = COUNT, .root = 1};
+        .coll = coll, .way = GR_WAY_MAILBOX, .kind = EX_ORDERED, .count = MOST, .root = 1};
     struct gr_mailbox_call mails[P];
     struct ex_buffers buffers[P];
     uint64_t moved = 0, same = gr_label_kind(coll, 1);

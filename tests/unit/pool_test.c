@@ -13,6 +13,7 @@
 #include "link/pool.h"
 
 #include "rng.h"
+#include "sanitizer/sanitizer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -290,9 +291,13 @@ static int lease_without_addresses(void)
     return rc || 1024 * MIB + MIB != gr_pool_usage(pool).leased;
 }
 
+/* A sanitizer needs addresses and mappings of its own. */
 static void no_address_space_is_an_error(void **state)
 {
     (void) state;
+    if (GR_SANITIZER(false, true, true)) {
+        skip();
+    }
     in_a_child(lease_without_addresses);
 }
 
@@ -323,6 +328,9 @@ static int check_without_mappings(void)
 static void few_mappings_refuse_links(void **state)
 {
     (void) state;
+    if (GR_SANITIZER(false, true, true)) {
+        skip();
+    }
     in_a_child(check_without_mappings);
 }
 
