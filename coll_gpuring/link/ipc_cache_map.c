@@ -253,7 +253,9 @@ void gr_ipc_cache_unmap(struct gr_ipc_cache *cache, struct gr_ipc_mapped *mapped
         m->users--;
         m->used = cache->peer_calls;
         if (m->freed) {
-            (void) close_unused(cache, &m->of, same_allocation);
+            struct gr_gpu_allocation of = m->of; /* the mapping is freed with it */
+
+            (void) close_unused(cache, &of, same_allocation);
         }
         pthread_mutex_unlock(&cache->lock);
     }
