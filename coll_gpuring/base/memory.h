@@ -28,21 +28,30 @@ static inline void *gr_malloc(size_t bytes)
 {
     void *at = malloc(bytes);
 
-    return NULL == at && gr_reserve_release() ? malloc(bytes) : at;
+    if (NULL == at && gr_reserve_release()) {
+        at = malloc(bytes);
+    }
+    return at;
 }
 
 static inline void *gr_calloc(size_t n, size_t bytes)
 {
     void *at = calloc(n, bytes);
 
-    return NULL == at && gr_reserve_release() ? calloc(n, bytes) : at;
+    if (NULL == at && gr_reserve_release()) {
+        at = calloc(n, bytes);
+    }
+    return at;
 }
 
 static inline void *gr_realloc(void *before, size_t bytes)
 {
     void *at = realloc(before, bytes);
 
-    return NULL == at && gr_reserve_release() ? realloc(before, bytes) : at;
+    if (NULL == at && gr_reserve_release()) {
+        at = realloc(before, bytes);
+    }
+    return at;
 }
 
 #endif
