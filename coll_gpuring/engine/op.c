@@ -226,8 +226,9 @@ static bool choose(struct gr_op *op)
 static bool await_links(struct gr_op *op, bool here, uint64_t *moved)
 {
     if (poll_setup(op, here, moved)) {
-        op->phase =
-            NULL == op->exec || GR_LINKS_NONE == op->exec->links(op) ? GR_OP_CHOICE : GR_OP_START;
+        bool none = op->agreed.kernels && GR_LINKS_NONE == op->exec->links(op);
+
+        op->phase = NULL == op->exec || none ? GR_OP_CHOICE : GR_OP_START;
     }
     return GR_OP_SETUP != op->phase;
 }
