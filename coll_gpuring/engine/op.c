@@ -73,13 +73,25 @@ static enum gr_links record_links(const struct gr_op *op)
 
 /*
  * Without links for call records there is no agreement: the host runs the op, and each rank stages
- * the buffers that it has on a device.
+ * the buffers that it has on a device. Between nodes they are links as others, so an op asks for
+ * them in its turn, when no op before it can need them any more; boards it has asked for at the
+ * call.
  */
 static void begin_agreement(struct gr_op *op)
 {
+    enum gr_links links = record_links(op);
     int rc;
 
-    if (GR_LINKS_THERE != record_links(op)) {
+    if (GR_LINKS_NONE == links) {
+        op->phase = GR_OP_RECORD_LINKS;
+        op->setup =
+            mca_coll_gpuring_agreement_connect(op->queue, op->setup_number[GR_SETUP_RECORDS]);
+        if (NULL == op->setup) {
+            mca_coll_gpuring_op_over(op, GR_ERR_NOMEM);
+        }
+        return;
+    }
+    if (GR_LINKS_THERE != links) {
         op->phase = GR_OP_CHOICE;
         return;
     }

@@ -57,8 +57,17 @@ enum gr_op_phase {
     GR_OP_DONE
 };
 
-/* The set-ups that an op may ask for: of links of the host, of devices, and of a leader's boards. */
-enum gr_op_setup { GR_SETUP_HOST, GR_SETUP_GPU, GR_SETUP_LEADER, GR_SETUPS_OF_OP };
+/*
+ * The set-ups that an op may ask for in its turn: of links of the host, of devices, of a leader's
+ * boards, and, between nodes, of the links that call records take.
+ */
+enum gr_op_setup {
+    GR_SETUP_HOST,
+    GR_SETUP_GPU,
+    GR_SETUP_LEADER,
+    GR_SETUP_RECORDS,
+    GR_SETUPS_OF_OP
+};
 
 /* What all ranks know alike about the buffers of a call. */
 struct gr_op_agreed {

@@ -115,7 +115,7 @@ static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op,
 static enum gr_links first_links(const struct gr_op_queue *queue, const struct gr_op *op)
 {
     if (gr_op_has_agreement(op)) {
-        return mca_coll_gpuring_agreement_links(queue);
+        return NULL != op->comm->remote ? GR_LINKS_THERE : mca_coll_gpuring_agreement_links(queue);
     }
     return gr_op_asks_in_turn(op) ? GR_LINKS_THERE : op->exec->links(op);
 }

@@ -87,6 +87,7 @@ tap_check "2x2: kernels do 1 MiB, the host 8 bytes" large_is_asked
 tap_check "    which is said" seen ', 8 bytes on 2 nodes of 2: '
 ask=1 on_nodes "nonblocking, short ones fall back" good_on_devices 2x1 mixed $slow -- nonblocking 1
 ask=1 GR_HOST=1 on_nodes "nonblocking, short ones by the host" good_on_devices 2x1 mixed $slow -- nonblocking 1
+ask=1 GR_HOST=1 TEST_LIMIT=60 on_nodes "short ones by the host, before one that is asked about" good_on_devices 2x1 device $slow -- devices queued
 between 2x1 --mca coll_gpuring_cuda 1 -- hello_coll
 tap_check "2x1: so are calls on host memory" falls_back short
 ask=0

@@ -14,6 +14,7 @@
  *     late       the driver is loaded after MPI_Init (GPURING_MEMORY=host)
  *     threads    several threads make the first calls of the process (MPI_THREAD_MULTIPLE)
  *     crossed    two communicators, nonblocking calls in opposite order, waits in the calls' order
+ *     queued     short calls wait for each other, before a long one that asks where buffers are
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -563,6 +564,29 @@ static void crossed(void)
     drop(b[1]);
 }
 
+static void queued(void)
+{
+    struct buffers *b = make();
+    bool ok = true;
+
+    for (int round = 0; round < 3; round++) {
+        int token = 5, one = 1, sum = 0;
+        MPI_Comm comm; /* without links */
+        MPI_Request requests[3];
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        fill(b, round);
+        MPI_Ibcast(&token, 1, MPI_INT, round % test_size, comm, &requests[0]);
+        MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm, &requests[1]);
+        MPI_Iallreduce(b->in, b->out, COUNT, MPI_INT, MPI_SUM, comm, &requests[2]);
+        MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+        ok = ok && 5 == token && test_size == sum && is_sum(b, round);
+        MPI_Comm_free(&comm);
+    }
+    tap_check(ok, "short calls before one with an agreement");
+    drop(b);
+}
+
 static void *call_in_thread(void *arg)
 {
     struct worker *w = arg;
@@ -590,7 +614,7 @@ int main(int argc, char **argv)
     } tests[] = {
         {"progress", progress}, {"context", context}, {"steady", steady},   {"busy", busy},
         {"single", single},     {"differ", differ},   {"crossed", crossed}, {"late", late},
-        {"threads", threads},   {"granted", granted}, {"sharing", sharing},
+        {"threads", threads},   {"granted", granted}, {"sharing", sharing}, {"queued", queued},
     };
     bool threaded = argc > 1 && 0 == strcmp(argv[1], "threads");
 
