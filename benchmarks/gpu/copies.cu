@@ -8,49 +8,13 @@
  *      nvcc -std=c++17 -O3 -arch=native -cudart static -o copies benchmarks/gpu/copies.cu
  *      ./copies N                      # prints a line for each way and size
  */
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdio>
+#include "processes.cuh"
+
 #include <cstdlib>
 #include <cuda.h>
 #include <cuda_runtime.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <vector>
 
 enum { ROUNDS = 60, UNTIMED = 10, MOST = 1 << 20 };
-
-/* Shared by the processes: a barrier. */
-struct barrier {
-    std::atomic<int> came, round;
-};
-static struct barrier *together;
-static int processes, rank;
-
-static void wait_for_all()
-{
-    int round = together->round.load();
-
-    if (processes - 1 == together->came.fetch_add(1)) {
-        together->came = 0;
-        together->round = round + 1;
-    } else {
-        while (round == together->round.load()) {
-        }
-    }
-}
-
-static void must(int result, const char *what)
-{
-    if (0 != result) {
-        printf("%s: error %d\n", what, result);
-        fflush(stdout);
-        _exit(3);
-    }
-}
-#define MUST(call) must((int) (call), #call)
 
 /* The memory of a process, and its stream. */
 struct place {
@@ -127,13 +91,6 @@ static const size_t sizes[] = {8, 1024, 4096, 16384, 24576, 32768, 65536, MOST};
 
 /* ---- a process ---- */
 
-static double now_us()
-{
-    return std::chrono::duration<double, std::micro>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
 static double median_us(void (*copy)(const place &p, size_t bytes), const place &p, size_t bytes)
 {
     std::vector<double> us;
@@ -148,8 +105,7 @@ static double median_us(void (*copy)(const place &p, size_t bytes), const place 
             us.push_back(now_us() - start);
         }
     }
-    std::sort(us.begin(), us.end());
-    return us[us.size() / 2];
+    return median_of(us);
 }
 
 static void run()
@@ -177,23 +133,11 @@ static void run()
 
 int main(int argc, char **argv)
 {
-    int status, failed = 0;
+    int n = argc > 1 ? atoi(argv[1]) : 0;
 
-    processes = argc > 1 ? atoi(argv[1]) : 0;
-    if (processes < 1) {
+    if (n < 1) {
         fprintf(stderr, "copies N: a number of processes\n");
         return 2;
     }
-    together = (struct barrier *) mmap(NULL, sizeof(*together), PROT_READ | PROT_WRITE,
-                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (rank = 0; rank < processes; rank++) {
-        if (0 == fork()) {
-            run();
-            _exit(0);
-        }
-    }
-    while (wait(&status) > 0) {
-        failed |= status;
-    }
-    return 0 != failed;
+    return run_processes(n, run);
 }

@@ -11,58 +11,20 @@
  * the rate of a copy on the device. Each process waits for an event on its default stream before it
  * arrives, as gpuring's ranks do.
  */
-#include <algorithm>
-#include <atomic>
-#include <chrono>
+#include "processes.cuh"
+
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <vector>
 
 enum { MOST_PROCESSES = 8, THREADS = 512, BLOCKS = 264 };
 
 /* Shared by the processes. */
 struct shared {
-    std::atomic<int> came, round;
     std::atomic<uint32_t> arrived, done;
     cudaIpcMemHandle_t in[MOST_PROCESSES], out[MOST_PROCESSES];
 };
 static struct shared *shared;
-static int processes, rank;
-
-static void must(int result, const char *what)
-{
-    if (0 != result) {
-        printf("%s: error %d\n", what, result);
-        fflush(stdout);
-        _exit(3);
-    }
-}
-#define MUST(call) must((int) (call), #call)
-
-static double now_us()
-{
-    return std::chrono::duration<double, std::micro>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
-static void wait_for_all()
-{
-    int round = shared->round.load();
-
-    if (processes - 1 == shared->came.fetch_add(1)) {
-        shared->came = 0;
-        shared->round = round + 1;
-    } else {
-        while (round == shared->round.load()) {
-        }
-    }
-}
 
 /* ---- the kernel ---- */
 
@@ -192,9 +154,8 @@ static void measure(const struct place &p, size_t bytes, bool own)
             us.push_back(now_us() - start);
         }
     }
-    std::sort(us.begin(), us.end());
     if (0 == rank) {
-        double median = us[us.size() / 2];
+        double median = median_of(us);
 
         printf("%d processes, %s: %10zu B: %9.1f us, %7.0f GB/s read and written\n", processes,
                own ? "a kernel of each before" : "nothing before         ", bytes, median,
@@ -268,23 +229,12 @@ static void run(size_t most)
 int main(int argc, char **argv)
 {
     size_t mib = argc > 2 ? strtoull(argv[2], NULL, 0) : 256;
-    int status, failed = 0;
+    int n = argc > 1 ? atoi(argv[1]) : 0;
 
-    processes = argc > 1 ? atoi(argv[1]) : 0;
-    if (2 != processes && 4 != processes && 8 != processes) {
+    if (2 != n && 4 != n && 8 != n) {
         fprintf(stderr, "one_kernel N [MOST_MIB]: 2, 4 or 8 processes\n");
         return 2;
     }
-    shared = (struct shared *) mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (rank = 0; rank < processes; rank++) {
-        if (0 == fork()) {
-            run(std::max<size_t>(mib, 16) << 20);
-            _exit(0);
-        }
-    }
-    while (wait(&status) > 0) {
-        failed |= status;
-    }
-    return 0 != failed;
+    shared = share<struct shared>();
+    return run_processes(n, [mib] { run(std::max<size_t>(mib, 16) << 20); });
 }
