@@ -84,10 +84,10 @@ static enum gr_leader_end find_side(struct gr_leader_run *run, int rank, int sid
 
 /*
  * Find all buffers. A refusal of one rank is one of all. What cannot be mapped is collected, so
- * that its owners copy it from the next round on.
+ * that its owners copy it from the next round on. *copied: whether some rank copies.
  */
 static enum gr_leader_end find_all(struct gr_leader_run *run, struct gr_leader_args *args,
-                                   uint64_t *unmapped)
+                                   int *copied, uint64_t *unmapped)
 {
     enum gr_leader_end end = GR_LEADER_OK, found;
     int p = run->leader->team->p, r, side;
@@ -102,6 +102,7 @@ static enum gr_leader_end find_all(struct gr_leader_run *run, struct gr_leader_a
             if (GR_LEADER_NONE == post->side[side].how) {
                 continue;
             }
+            *copied |= GR_LEADER_COPIED == post->side[side].how;
             found = find_side(run, r, side, 0 == side ? &args->in[r] : &args->out[r]);
             if (GR_LEADER_REFUSAL == found) {
                 return found;
@@ -129,18 +130,6 @@ void gr_leader_release(struct gr_leader *leader)
 }
 
 /* ---- the arguments ---- */
-
-static int any_copied(const struct gr_leader_run *run)
-{
-    int p = run->leader->team->p, r, side, any = 0;
-
-    for (r = 0; r < p; r++) {
-        for (side = 0; side < 2; side++) {
-            any |= GR_LEADER_COPIED == gr_leader_post_of(run->boards, r)->side[side].how;
-        }
-    }
-    return any;
-}
 
 /*
  * The sizes of blocks, and where they lie: what all ranks know alike, but for the places of an
@@ -197,13 +186,13 @@ static uint32_t count_blocks(const struct gr_leader_run *run, const struct gr_le
 enum gr_leader_end gr_leader_launch(struct gr_leader_run *run, uint64_t *unmapped)
 {
     struct gr_leader *leader = run->leader;
-    int p = leader->team->p, copied = any_copied(run);
+    int p = leader->team->p, copied = 0;
     struct gr_leader_args args;
     enum gr_leader_end end;
 
     *unmapped = 0;
     memset(&args, 0, sizeof(args));
-    end = find_all(run, &args, unmapped);
+    end = find_all(run, &args, &copied, unmapped);
     if (GR_LEADER_OK != end) {
         gr_leader_release(leader);
         return end;

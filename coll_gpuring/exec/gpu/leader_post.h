@@ -13,11 +13,10 @@
 
 /* Where a rank's input or output is. */
 enum gr_leader_how {
-    GR_LEADER_NONE,    /* the rank has none */
-    GR_LEADER_MAPPED,  /* in an allocation that the leader maps */
-    GR_LEADER_COPIED,  /* in the rank's slab, of which the owner keeps it up to date */
-    GR_LEADER_REFUSED, /* nowhere: the rank cannot take part */
-    GR_LEADER_NHOW
+    GR_LEADER_NONE,   /* the rank has none */
+    GR_LEADER_MAPPED, /* in an allocation that the leader maps */
+    GR_LEADER_COPIED, /* in the rank's slab, of which the owner keeps it up to date */
+    GR_LEADER_REFUSED /* nowhere: the rank cannot take part */
 };
 
 struct gr_leader_place {
