@@ -242,8 +242,7 @@ static int decide_order(struct gr_setup *s)
     }
     s->devices[0].path = path;
     s->devices[0].tuned = are_tuned(s);
-    /* between nodes the host would be asked for links that later calls may have asked for */
-    s->devices[0].contends = NULL == comm->remote && contend(s);
+    s->devices[0].contends = contend(s);
     free(order);
     return rc;
 }
