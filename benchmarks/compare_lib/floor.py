@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The floor of a cell, from what gpuring_floor measured. docs/comparing.md derives it.
+"""The floor of a cell, from what gpuring_floor measured. docs/measuring.md derives it.
 
     floor = e E + V / (N R)      E: exchange of a cache line; R: rate of the best single copy of V/N bytes
     e: the waits for another rank, a mean over ranks; V: the bytes that must cross from rank to rank, of all ranks

@@ -11,7 +11,7 @@
  *   double    the other copies a block into slots of shared memory while one copies it out of them
  *
  * The other has written the block once, before: benchmarks do not write theirs between two calls
- * either, so blocks that fit the reader's caches are read from there. docs/comparing.md derives the
+ * either, so blocks that fit the reader's caches are read from there. docs/measuring.md derives the
  * floor of a collective from these.
  */
 #ifndef _GNU_SOURCE

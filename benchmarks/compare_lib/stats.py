@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From raw data to a verdict per cell. docs/comparing.md says why it is done this way."""
+"""From raw data to a verdict per cell. docs/measuring.md says why it is done this way."""
 import collections
 import statistics
 

@@ -62,9 +62,9 @@ def what(data):
     """What the column of ratios is, in words."""
     if data.against_choices():
         return ("# ratio: best choice / gpuring's, below 1 where another one is faster; median, lo .. hi: quartiles over rounds\n"
-                "# A/A: the same of gpuring against itself. More: docs/comparing.md\n")
+                "# A/A: the same of gpuring against itself. More: docs/measuring.md\n")
     return ("# ratio: stock / gpuring, above 1 where gpuring is faster; median, lo .. hi: quartiles over rounds\n"
-            "# A/A: the same of stock against itself; x floor: gpuring / floor. More: docs/comparing.md\n")
+            "# A/A: the same of stock against itself; x floor: gpuring / floor. More: docs/measuring.md\n")
 
 
 def print_head(out, data):
