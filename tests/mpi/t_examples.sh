@@ -65,7 +65,7 @@ fi
 
 # ---- device memory ----
 
-if [ ! -e /usr/local/cuda/include/cuda_runtime.h ] || [ ! -e "${FAKECUDA:?}/cudart_cases" ]; then
+if [ ! -e /usr/local/cuda/include/cuda_runtime.h ] || [ ! -e "${FAKECUDA:?}/cudart.built" ]; then
     tap_skip "device.c and jacobi.cu" "no CUDA toolkit in /usr/local/cuda, or a build without it"
     tap_done
 fi

@@ -79,9 +79,8 @@ void set_word(CUdeviceptr at, uint64_t value)
 
 int main(int argc, char **argv)
 {
-    const struct test_case *all[] = {context_cases,    memory_cases,  pointer_cases, stream_cases,
-                                     kernel_cases,     process_cases, capture_cases, api_cases,
-                                     per_thread_cases, ptx_cases};
+    const struct test_case *all[] = {context_cases, memory_cases,  stream_cases, kernel_cases,
+                                     process_cases, capture_cases, api_cases,    ptx_cases};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         for (const struct test_case *c = all[i]; NULL != c->name; c++) {

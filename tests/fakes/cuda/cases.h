@@ -20,8 +20,8 @@ struct test_case {
     const char *name;
     void (*run)(void);
 };
-extern const struct test_case context_cases[], memory_cases[], pointer_cases[], stream_cases[],
-    kernel_cases[], process_cases[], capture_cases[], api_cases[], per_thread_cases[], ptx_cases[];
+extern const struct test_case context_cases[], memory_cases[], stream_cases[], kernel_cases[],
+    process_cases[], capture_cases[], api_cases[], ptx_cases[];
 
 static inline const char *result_name(CUresult result)
 {

@@ -4,36 +4,6 @@
 
 enum { THREADS = 544, BLOCKS = 4, ROUNDS = 40 };
 
-static void kernels(void)
-{
-    CUdeviceptr at = (begin(0), zeros(8 * THREADS)), out = zeros(8 * THREADS);
-    uint64_t add = 7, n = THREADS, got[THREADS];
-    struct {
-        CUdeviceptr out;
-        uint64_t value[40];
-    } many = {out, {0}};
-    uint32_t *lane = (uint32_t *) got;
-
-    launch("add_number", 3, THREADS, NULL, (void *[]) {&at, &out, &add, &n});
-    OK(cuMemcpyDtoH(got, out, sizeof(got)));
-    for (int i = 0; i < THREADS; i++) {
-        CHECK(7 == got[i]);
-    }
-    launch("sum_threads", 1, THREADS, NULL, (void *[]) {&out});
-    OK(cuMemcpyDtoH(got, out, 48));
-    CHECK(THREADS * (THREADS - 1) / 2 == got[0] && 1 == got[1] && 0 == got[2] && 1 == got[3]);
-    CHECK(THREADS / 2 == got[4] && 0x49249249 == got[5]);
-    launch("half_warps", 1, 32, NULL, (void *[]) {&out});
-    OK(cuMemcpyDtoH(got, out, 128));
-    for (uint32_t i = 0; i < 32; i++) {
-        CHECK((i ^ 1) == lane[i]);
-    }
-    many.value[39] = 99;
-    launch("store_last", 1, 32, NULL, (void *[]) {&many});
-    CHECK(99 == word_at(out));
-    launch("nothing", 100, 1024, NULL, NULL);
-}
-
 static void bad_launches(void)
 {
     CUfunction f = (begin(0), kernel("nothing"));
@@ -63,22 +33,6 @@ static void hand_over(void)
     for (uint64_t i = 0; i < BLOCKS * threads; i++) {
         const uint64_t t = i % threads, reader = i / threads % 2;
         CHECK(got[i] == reader * (1000 * rounds * (rounds + 1) / 2 + rounds * t));
-    }
-}
-
-/*
- * What a block has stored, it never finds as it was before: neither before its stores have gone to
- * memory nor after.
- */
-static void load_again(void)
-{
-    CUdeviceptr words = (begin(0), zeros(8 * THREADS)), flag = zeros(8), out = zeros(8 * THREADS);
-    uint64_t rounds = 3, got[THREADS];
-
-    launch("load_again", 1, THREADS, NULL, (void *[]) {&words, &flag, &out, &rounds});
-    OK(cuMemcpyDtoH(got, out, sizeof(got)));
-    for (int i = 0; i < THREADS; i++) {
-        CHECK(got[i] == rounds * (rounds + 1));
     }
 }
 
@@ -200,10 +154,8 @@ static void hostage(void)
 }
 
 const struct test_case kernel_cases[] = {
-    {"kernels", kernels},
     {"bad_launches", bad_launches},
     {"hand_over", hand_over},
-    {"load_again", load_again},
     {"no_barrier", no_barrier},
     {"barrier_after_exit", barrier_after_exit},
     {"barriers_mixed", barriers_mixed},

@@ -70,65 +70,6 @@ static void free_wrongly(void)
     OK(cuMemFreeHost(p));
 }
 
-/* Addresses of freed memory come back under FAKECUDA_REUSE only, and then with another id. */
-static void addresses(void)
-{
-    const int reuse = NULL != getenv("FAKECUDA_REUSE");
-    unsigned long long id, before;
-    CUdeviceptr a, b;
-
-    begin(0);
-    OK(cuMemAlloc(&a, 5000));
-    OK(cuPointerGetAttribute(&before, CU_POINTER_ATTRIBUTE_BUFFER_ID, a));
-    OK(cuMemFree(a));
-    OK(cuMemAlloc(&b, 5000));
-    OK(cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, b));
-    CHECK(reuse == (a == b) && id != before);
-}
-
-/* FAKECUDA_MEM=4 */
-static void out_of_memory(void)
-{
-    CUdeviceptr a, b;
-    size_t idle, total;
-
-    begin(0);
-    OK(cuMemAlloc(&a, 3 << 20));
-    IS(ERROR_OUT_OF_MEMORY, cuMemAlloc(&b, 2 << 20));
-    OK(cuMemGetInfo(&idle, &total));
-    CHECK(1 << 20 == idle && 4 << 20 == total);
-    OK(cuMemFree(a));
-    OK(cuMemAlloc(&b, 2 << 20));
-}
-
-static void registered(void)
-{
-    char *at = malloc(10000);
-    CUdeviceptr d;
-    unsigned type;
-    void *args[2];
-    uint64_t add = 1, n = 1;
-
-    begin(0);
-    IS(ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(at));
-    OK(cuMemHostRegister(at, 5000, 0));
-    IS(ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(at, 5000, 0));
-    IS(ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(at + 4999, 100, 0));
-    OK(cuMemHostRegister(at + 5000, 5000, 0));
-    OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr) at));
-    CHECK(CU_MEMORYTYPE_HOST == type);
-    OK(cuMemHostGetDevicePointer(&d, at, 0));
-    *(uint64_t *) at = 41;
-    args[0] = args[1] = &d;
-    launch("add_number", 1, 1, NULL, (void *[]) {args[0], args[1], &add, &n});
-    CHECK(42 == *(uint64_t *) at);
-    OK(cuMemHostUnregister(at));
-    IS(ERROR_INVALID_VALUE,
-       cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr) at));
-    OK(cuMemHostUnregister(at + 5000));
-    free(at);
-}
-
 static void copies(void)
 {
     CUdeviceptr a = (begin(0), zeros(4096)), b = zeros(4096);
@@ -153,44 +94,6 @@ static void copies(void)
     IS(ERROR_INVALID_VALUE, cuMemcpyHtoD((CUdeviceptr) out, in, 8));
     OK(cuMemFree(a));
     IS(ERROR_INVALID_VALUE, cuMemcpyHtoD(a, in, 8));
-}
-
-/* Rows of 6 bytes: 10 apart in host memory, 7 on the device. */
-static void rows(void)
-{
-    CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
-                       .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-                       .srcPitch = 10,
-                       .dstPitch = 7,
-                       .WidthInBytes = 6,
-                       .Height = 4};
-    unsigned char in[40], out[28];
-    int k;
-
-    c.dstDevice = (begin(0), zeros(28));
-    c.srcHost = in;
-    for (k = 0; k < 40; k++) {
-        in[k] = (unsigned char) (k + 1);
-    }
-    OK(cuMemcpy2D(&c));
-    OK(cuMemcpyDtoH(out, c.dstDevice, sizeof(out)));
-    for (k = 0; k < 28; k++) {
-        CHECK(out[k] == (k % 7 < 6 ? k / 7 * 10 + k % 7 + 1 : 0));
-    }
-    OK(cuMemcpy2DAsync(&c, NULL));
-    c.Height = 5;
-    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c)); /* the last row lies behind the allocation */
-    c.Height = 4;
-    c.dstPitch = 5;
-    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c));
-    c.dstPitch = (size_t) 1 << 31;
-    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c));
-    c.dstPitch = 7;
-    c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c));
-    c.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    c.srcDevice = (CUdeviceptr) in;
-    IS(ERROR_INVALID_VALUE, cuMemcpy2D(&c));
 }
 
 /* Each of these loads one word or vector from a kernel. */
@@ -349,11 +252,7 @@ const struct test_case memory_cases[] = {
     {"host_reads_past_pinned", host_reads_past_pinned},
     {"host_reads_freed", host_reads_freed},
     {"free_wrongly", free_wrongly},
-    {"addresses", addresses},
-    {"out_of_memory", out_of_memory},
-    {"registered", registered},
     {"copies", copies},
-    {"rows", rows},
     {"kernel_past_end", kernel_past_end},
     {"kernel_before_begin", kernel_before_begin},
     {"kernel_host_memory", kernel_host_memory},

@@ -171,75 +171,6 @@ static void ipc_replaced(void)
     join(&p);
 }
 
-/* The importer's stream waits for what the exporter's stream has before the event. */
-static void ipc_event(void)
-{
-    struct pair p = split();
-    CUstream s = (begin(0), new_stream(CU_STREAM_NON_BLOCKING));
-    CUdeviceptr gate = zeros(8);
-    CUipcEventHandle handle;
-    CUevent event, plain;
-
-    if (p.child) {
-        hear(&p, &handle, sizeof(handle));
-        OK(cuIpcOpenEventHandle(&event, handle));
-        IS(ERROR_NOT_READY, cuEventQuery(event));
-        OK(cuStreamWaitEvent(s, event, 0));
-        usleep(20000);
-        IS(ERROR_NOT_READY, cuStreamQuery(s));
-        go(&p);
-        OK(cuStreamSynchronize(s));
-        OK(cuEventQuery(event));
-    } else {
-        OK(cuEventCreate(&plain, CU_EVENT_DISABLE_TIMING));
-        IS(ERROR_INVALID_VALUE, cuIpcGetEventHandle(&handle, plain));
-        IS(ERROR_INVALID_VALUE, cuEventCreate(&event, CU_EVENT_INTERPROCESS));
-        OK(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
-        OK(cuStreamWaitValue64(s, gate, 1, CU_STREAM_WAIT_VALUE_GEQ));
-        OK(cuEventRecord(event, s));
-        OK(cuIpcGetEventHandle(&handle, event));
-        IS(ERROR_INVALID_CONTEXT, cuIpcOpenEventHandle(&plain, handle));
-        say(&p, &handle, sizeof(handle));
-        wait_go(&p);
-        set_word(gate, 1);
-        OK(cuEventSynchronize(event));
-    }
-    join(&p);
-}
-
-/* FAKECUDA_DEVICES=2 FAKECUDA_PEER=none */
-static void ipc_unreachable(void)
-{
-    struct pair p = split();
-    CUipcMemHandle handle;
-    CUdeviceptr at;
-
-    if (p.child) {
-        begin(1);
-        hear(&p, &handle, sizeof(handle));
-        IS(ERROR_PEER_ACCESS_UNSUPPORTED,
-           cuIpcOpenMemHandle(&at, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-        go(&p);
-    } else {
-        share(&p, 0);
-        wait_go(&p);
-    }
-    join(&p);
-}
-
-/* FAKECUDA_IPC=none */
-static void ipc_none(void)
-{
-    CUipcMemHandle handle = {{0}};
-    CUdeviceptr at = (begin(0), zeros(8));
-    unsigned capable;
-
-    IS(ERROR_NOT_SUPPORTED, cuIpcGetMemHandle(&handle, at));
-    IS(ERROR_NOT_SUPPORTED, cuIpcOpenMemHandle(&at, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    OK(cuPointerGetAttribute(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at));
-    CHECK(0 == capable);
-}
-
 /*
  * FAKECUDA_SMS=1: the other process's kernel waits until this one's has left, or this process is
  * killed.
@@ -279,72 +210,6 @@ static int parents_descriptor(int fd)
 
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getppid(), fd);
     return open(path, O_RDWR | O_CLOEXEC);
-}
-
-static void export_vmm(const struct pair *p)
-{
-    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
-                                .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
-    CUmemAccessDesc access = {.location = prop.location,
-                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    unsigned long long types;
-    CUmemGenericAllocationHandle handle;
-    CUdeviceptr at;
-    int fd;
-
-    begin(0);
-    OK(cuMemCreate(&handle, 2 << 20, &prop, 0));
-    OK(cuMemAddressReserve(&at, 2 << 20, 0, 0, 0));
-    OK(cuMemMap(at, 2 << 20, 0, handle, 0));
-    OK(cuMemSetAccess(at, 2 << 20, &access, 1));
-    OK(cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, at));
-    CHECK(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == types);
-    set_word(at, 11);
-    IS(ERROR_INVALID_VALUE, cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_WIN32, 0));
-    OK(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    say(p, &fd, sizeof(fd));
-    wait_go(p);
-    CHECK(12 == word_at(at));
-    OK(cuMemUnmap(at, 2 << 20));
-    OK(cuMemRelease(handle));
-    go(p);
-}
-
-/* The importer maps it itself; it lives as long as anybody has it. */
-static void vmm_exported(void)
-{
-    struct pair p = split();
-    CUmemAccessDesc access = {.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
-                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUmemGenericAllocationHandle handle;
-    CUdeviceptr at;
-    uint64_t add = 1, n = 1;
-    int fd;
-
-    if (p.child) {
-        begin(0);
-        hear(&p, &fd, sizeof(fd));
-        fd = parents_descriptor(fd);
-        IS(ERROR_INVALID_VALUE,
-           cuMemImportFromShareableHandle(&handle, (void *) (intptr_t) p.to_child[0],
-                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-        OK(cuMemImportFromShareableHandle(&handle, (void *) (intptr_t) fd,
-                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-        close(fd);
-        OK(cuMemAddressReserve(&at, 2 << 20, 0, 0, 0));
-        OK(cuMemMap(at, 2 << 20, 0, handle, 0));
-        IS(ERROR_INVALID_VALUE, cuMemsetD8(at, 0, 8)); /* no access yet */
-        OK(cuMemSetAccess(at, 2 << 20, &access, 1));
-        CHECK(11 == word_at(at));
-        launch("add_number", 1, 1, NULL, (void *[]) {&at, &at, &add, &n});
-        go(&p);
-        wait_go(&p);
-        CHECK(12 == word_at(at));
-    } else {
-        export_vmm(&p);
-    }
-    join(&p);
 }
 
 struct pooled {
@@ -418,14 +283,7 @@ static void pool_exported(void)
 }
 
 const struct test_case process_cases[] = {
-    {"vmm_exported", vmm_exported},
-    {"pool_exported", pool_exported},
-    {"ipc", ipc},
-    {"ipc_freed", ipc_freed},
-    {"ipc_unreachable", ipc_unreachable},
-    {"ipc_event", ipc_event},
-    {"ipc_none", ipc_none},
-    {"ipc_replaced", ipc_replaced},
-    {"shared_device", shared_device},
-    {NULL, NULL},
+    {"pool_exported", pool_exported}, {"ipc", ipc},
+    {"ipc_freed", ipc_freed},         {"ipc_replaced", ipc_replaced},
+    {"shared_device", shared_device}, {NULL, NULL},
 };

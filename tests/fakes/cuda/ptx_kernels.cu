@@ -3,40 +3,10 @@
  * Kernels as an application has them, compiled by nvcc to PTX only; cases_ptx.c runs them and
  * computes what they must give.
  */
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 extern "C" {
 
 __device__ unsigned counter = 5;
 __device__ unsigned *pointer = &counter;
-__constant__ float weights[4] = {0.5f, 0.25f, 0.125f, 0.0625f};
-
-__global__ void saxpy(int n, float a, const float *x, float *y)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-    if (i < n) {
-        y[i] = a * x[i] + y[i];
-    }
-}
-
-/* One step over a row in shared memory, with a halo. */
-__global__ void jacobi(int n, const double *in, double *out)
-{
-    extern __shared__ double row[];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, k = threadIdx.x + 1;
-
-    row[k] = i < n ? in[i] : 0;
-    if (0 == threadIdx.x) {
-        row[0] = i > 0 ? in[i - 1] : 0;
-        row[blockDim.x + 1] = i + (int) blockDim.x < n ? in[i + blockDim.x] : 0;
-    }
-    __syncthreads();
-    if (i < n) {
-        out[i] = (row[k - 1] + row[k + 1]) / 2;
-    }
-}
 
 __global__ void atomics(unsigned *words, unsigned long long *wide, float *sum)
 {
@@ -60,37 +30,6 @@ __global__ void atomics(unsigned *words, unsigned long long *wide, float *sum)
     if (0 == threadIdx.x) {
         atomicAdd(&words[5], count);
         words[6] = *pointer >= 5;
-    }
-}
-
-/* A lock that all threads of all blocks want, one after the other. */
-__global__ void locked(unsigned *lock, unsigned *shared)
-{
-    bool done = false;
-
-    while (!done) {
-        if (0 == atomicCAS(lock, 0, 1)) {
-            unsigned was = *(volatile unsigned *) shared;
-            *(volatile unsigned *) shared = was + 1;
-            __threadfence();
-            atomicExch(lock, 0);
-            done = true;
-        }
-    }
-}
-
-/* Threads of block 1 wait for a flag that block 0 sets. */
-__global__ void flagged(volatile unsigned *flag, volatile unsigned *data, unsigned *out)
-{
-    if (0 == blockIdx.x) {
-        *data = 4711;
-        __threadfence();
-        *flag = 1;
-    } else {
-        while (0 == *flag) {
-        }
-        __threadfence();
-        out[threadIdx.x] = *data;
     }
 }
 
@@ -208,45 +147,6 @@ __global__ void calls(double *low, int *high, unsigned long long *fact)
     fact[i] = factorial(i % 13);
 }
 
-/* Arrays that need local memory, and a switch. */
-__global__ void locals(const int *which, int *out)
-{
-    int a[16];
-    unsigned i = threadIdx.x;
-
-    for (int k = 0; k < 16; k++) {
-        a[k] = k * k + (int) i;
-    }
-    a[which[i] & 15] = -1;
-    int sum = 0;
-    for (int k = 0; k < 16; k++) {
-        sum += a[(k * which[i]) & 15];
-    }
-    switch (which[i] % 7) {
-    case 0:
-        sum *= 3;
-        break;
-    case 1:
-        sum -= 100;
-        break;
-    case 2:
-        sum = ~sum;
-        break;
-    case 3:
-        sum <<= 2;
-        break;
-    case 4:
-        sum >>= 1;
-        break;
-    case 5:
-        sum ^= 0x5555;
-        break;
-    default:
-        sum = -sum;
-    }
-    out[i] = sum;
-}
-
 __global__ void warps(unsigned *out)
 {
     unsigned i = threadIdx.x, v = i;
@@ -259,90 +159,6 @@ __global__ void warps(unsigned *out)
     unsigned odd = __ballot_sync(0xffffffffu, i & 1);
     int count = __syncthreads_count(i % 3 == 0), any = __syncthreads_or(i == 70);
     out[i] = sum + 3 * up + 5 * with + __popc(odd) + 7 * count + 11 * any;
-}
-
-/* Each operation on its own; one thread for each pair of numbers. */
-__global__ void integers(const long long *a, const long long *b, long long *out)
-{
-    unsigned i = threadIdx.x;
-    long long x = a[i], y = b[i];
-    int m = (int) x, n = (int) y;
-    unsigned u = (unsigned) x, v = (unsigned) y;
-    long long *o = out + 24 * i;
-
-    o[0] = x + y;
-    o[1] = x * y;
-    o[2] = 0 == y ? 0 : x / y;
-    o[3] = 0 == y ? 0 : x % y;
-    o[4] = 0 == n ? 0 : m / n;
-    o[5] = 0 == v ? 0 : u % v;
-    o[6] = __mulhi(m, n);
-    o[7] = (long long) __umul64hi(x, y);
-    o[8] = (long long) m * n;
-    o[9] = (short) m * (short) n;
-    o[10] = m >> (n & 31);
-    o[11] = u >> (v & 31);
-    o[12] = (long long) ((unsigned long long) x << (y & 63));
-    o[13] = __clz(m) + 100 * __popc(u) + 10000 * __ffs(m);
-    o[14] = __clzll(x) + 100 * __popcll(x);
-    o[15] = __brev(u);
-    o[16] = __byte_perm(u, v, 0x4216);
-    o[17] = __funnelshift_l(u, v, n);
-    o[18] = min(m, n) + (long long) max(u, v);
-    o[19] = abs(m) - (long long) (x < y) + 4 * (u < v);
-    o[20] = (signed char) x + (unsigned short) y;
-    o[21] = (u & v) ^ (~u | v) ^ (u & ~v);
-    o[22] = __usad(u, v, 7);
-    o[23] =
-        (long long) ((unsigned __int128) (unsigned long long) x * (unsigned long long) y >> 64) +
-        (x > y);
-}
-
-__global__ void floats(const float *a, const float *b, float *out)
-{
-    unsigned i = threadIdx.x;
-    float x = a[i], y = b[i], *o = out + 20 * i;
-
-    o[0] = __fadd_rn(x, y);
-    o[1] = __fmul_rn(x, y);
-    o[2] = __fdiv_rn(x, y);
-    o[3] = fmaf(x, y, x);
-    o[4] = __fsqrt_rn(fabsf(x));
-    o[5] = fminf(x, y);
-    o[6] = fmaxf(x, y);
-    o[7] = (float) (int) x;
-    o[8] = (float) (unsigned) y;
-    o[9] = rintf(x);
-    o[10] = floorf(x) + ceilf(y);
-    o[11] = __half2float(__float2half_rn(x));
-    o[12] = __bfloat162float(__float2bfloat16_rn(y));
-    o[13] = (float) ((double) x * (double) y);
-    o[14] = copysignf(x, y);
-    o[15] = __fadd_rz(x, y);
-    o[16] = weights[i & 3] * x;
-    o[17] = x < y ? 1 : x != x ? 2 : x >= y ? 3 : 4;
-    o[18] = __half2float(__hadd(__float2half_rn(x), __float2half_rn(y)));
-    o[19] = (float) (long long) (x * 1000);
-}
-
-__global__ void approximate(const float *a, float *out)
-{
-    unsigned i = threadIdx.x;
-    float x = a[i];
-
-    out[8 * i] = __expf(x);
-    out[8 * i + 1] = __logf(fabsf(x) + 1);
-    out[8 * i + 2] = __sinf(x);
-    out[8 * i + 3] = __cosf(x);
-    out[8 * i + 4] = rsqrtf(fabsf(x) + 1);
-    out[8 * i + 5] = expf(x);
-    out[8 * i + 6] = sinf(x);
-    out[8 * i + 7] = powf(fabsf(x) + 1, 0.3f);
-}
-
-__global__ void __launch_bounds__(64) small_blocks(unsigned *out)
-{
-    out[threadIdx.x] = 1;
 }
 
 __global__ void past_end(unsigned *out, unsigned n)

@@ -16,59 +16,6 @@ extern "C" __global__ void add_number(const uint64_t *in, uint64_t *out, uint64_
 GP_EXPORT(add_number)
 
 /*
- * out[0] = sum of the thread numbers, by shuffles and shared memory; out[1..4] what barriers say,
- * out[5] a vote
- */
-extern "C" __global__ void sum_threads(uint64_t *out)
-{
-    __shared__ uint64_t part[32];
-    uint64_t mine = threadIdx.x;
-
-    for (int step = 16; step > 0; step /= 2) {
-        mine += __shfl_down_sync(0xffffffffu, mine, (unsigned) step);
-    }
-    if (0 == threadIdx.x % 32) {
-        part[threadIdx.x / 32] = mine;
-    }
-    __syncthreads();
-    if (0 == threadIdx.x) {
-        uint64_t sum = 0;
-        for (unsigned i = 0; i < blockDim.x / 32; i++) {
-            sum += part[i];
-        }
-        gp_st(out, sum);
-    }
-    const int all = __syncthreads_and(threadIdx.x < 1000),
-              none = __syncthreads_and(0 != threadIdx.x);
-    const int any = __syncthreads_or(7 == threadIdx.x),
-              count = __syncthreads_count(threadIdx.x % 2);
-    const uint32_t votes = __ballot_sync(0xffffffffu, threadIdx.x % 3 == 0);
-
-    if (1 == threadIdx.x) {
-        gp_st<uint64_t>(out + 1, (uint64_t) all);
-        gp_st<uint64_t>(out + 2, (uint64_t) none);
-        gp_st<uint64_t>(out + 3, (uint64_t) any);
-        gp_st<uint64_t>(out + 4, (uint64_t) count);
-        gp_st<uint64_t>(out + 5, votes);
-    }
-}
-GP_EXPORT(sum_threads)
-
-/* halves of a warp do different operations, at different speeds; out[i]: lane i's partner */
-extern "C" __global__ void half_warps(uint32_t *out)
-{
-    const uint32_t mask = threadIdx.x < 16 ? 0x0000ffffu : 0xffff0000u;
-    uint32_t got = threadIdx.x;
-
-    for (unsigned i = 0; i < (threadIdx.x < 16 ? 3u : 5u); i++) {
-        got = __shfl_xor_sync(mask, got, 1);
-        __syncwarp(mask);
-    }
-    gp_st(out + threadIdx.x, got);
-}
-GP_EXPORT(half_warps)
-
-/*
  * Blocks 2k and 2k + 1 hand `rounds` messages of blockDim.x words from slot to slot; bug: what is
  * left out.
  */
@@ -111,32 +58,6 @@ extern "C" __global__ void hand_over(uint64_t *links, uint64_t *out, uint64_t ro
 }
 GP_EXPORT(hand_over)
 
-/*
- * Threads load their neighbour's word before a release of the block's stores and behind it; out:
- * sum of what they found
- */
-extern "C" __global__ void load_again(uint64_t *words, uint64_t *flag, uint64_t *out,
-                                      uint64_t rounds)
-{
-    const uint64_t *next = words + (threadIdx.x + 1) % blockDim.x;
-    uint64_t sum = 0;
-
-    for (uint64_t r = 1; r <= rounds; r++) {
-        gp_st<uint64_t>(words + threadIdx.x, r);
-        __syncthreads();
-        sum += gp_ld(next);
-        __syncthreads();
-        if (0 == threadIdx.x) {
-            gp_st_release(flag, r);
-        }
-        __syncthreads();
-        sum += gp_ld(next);
-        __syncthreads();
-    }
-    gp_st(out + threadIdx.x, sum);
-}
-GP_EXPORT(load_again)
-
 /* Waits until *flag is at least value; says in *seen that it began. */
 extern "C" __global__ void wait_for(uint64_t *flag, uint64_t value, uint64_t *seen)
 {
@@ -160,13 +81,6 @@ struct many {
     uint64_t *out;
     uint64_t value[40];
 };
-extern "C" __global__ void store_last(GP_PARAM struct many m)
-{
-    if (0 == threadIdx.x) {
-        gp_st(m.out, m.value[39]);
-    }
-}
-GP_EXPORT(store_last)
 
 /* ---- wrong ---- */
 

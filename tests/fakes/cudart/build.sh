@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the CUDA runtime of the fake driver: DIR/libcudart.so.N, N being the toolkit's, and the programs of its tests.
+# Builds the CUDA runtime of the fake driver: DIR/libcudart.so.N, N being the toolkit's.
 #     build.sh DIR FLAVOUR      as tests/fakes/cuda/build.sh. Environment: CXX, CUDA_CPPFLAGS
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,7 +26,6 @@ name=libcudart.so.$major
 echo "$name { global: cuda*; __cuda*; local: *; };" >"$work/version"
 objects=
 for source in "$here"/*.cpp; do
-    case $source in */cases.cpp) continue ;; esac
     object=$work/$(basename "$source" .cpp).o
     objects="$objects $object"
     if [ ! "$object" -nt "$source" ] || [ ! "$object" -nt "$here/cudart.h" ] || [ ! "$object" -nt "$here/build.sh" ]; then
@@ -38,12 +37,3 @@ done
 # shellcheck disable=SC2086
 $cxx -shared $flags -Wl,-soname,"$name" -Wl,--version-script="$work/version" $objects -o "$dir/$name.$$" -lpthread -ldl
 mv "$dir/$name.$$" "$dir/$name"
-# programs of its tests
-for form in cudart_cases: cudart_cases_ptds:-DCUDA_API_PER_THREAD_DEFAULT_STREAM; do
-    out=$dir/${form%%:*}
-    if [ ! "$out" -nt "$here/cases.cpp" ] || [ ! "$out" -nt "$here/../case_checks.h" ] ||
-        [ ! "$out" -nt "$here/build.sh" ]; then
-        # shellcheck disable=SC2086
-        $cxx -std=c++17 -g -Wall -Wextra $flags ${form#*:} $toolkit "$here/cases.cpp" "$dir/$name" -o "$out" -lpthread
-    fi
-done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program's kernels and variables. The code that nvcc adds to a program (crt/host_runtime.h)
+ * A program's kernels. The code that nvcc adds to a program (crt/host_runtime.h)
  * registers its images before main(); an image is loaded when something of it is first used.
  */
 #include "cudart.h"
@@ -21,7 +21,7 @@ struct image {
     CUresult status; /* of loading it */
 };
 
-/* A kernel or a variable: what the host's function or variable stands for. */
+/* What a function of the host stands for: a kernel of an image. */
 struct symbol {
     image *of;
     std::string name;
@@ -65,16 +65,6 @@ CUresult kernel_of(const void *function, CUkernel *kernel)
     }
     *kernel = s->second.kernel;
     return CUDA_SUCCESS;
-}
-
-static CUresult variable(const void *symbol, CUdeviceptr *at, size_t *bytes)
-{
-    std::lock_guard<std::mutex> lock(mutex());
-    auto s = symbols().find(symbol);
-
-    NEED(symbols().end() != s, cudaErrorInvalidSymbol);
-    TRY(load(s->second.of));
-    return CU(cuLibraryGetGlobal, at, bytes, s->second.of->library, s->second.name.c_str());
 }
 
 static CUresult launch(CUkernel kernel, dim3 grid, dim3 block, void **args, size_t shared,
@@ -132,12 +122,6 @@ EXPORTED void __cudaRegisterFunction(void **handle, const char *function, char *
     std::lock_guard<std::mutex> lock(mutex());
     symbols()[function] = symbol {(image *) handle, name, nullptr};
 }
-EXPORTED void __cudaRegisterVar(void **handle, char *variable, char *, const char *name, int,
-                                size_t, int, int)
-{
-    std::lock_guard<std::mutex> lock(mutex());
-    symbols()[variable] = symbol {(image *) handle, name, nullptr};
-}
 
 EXPORTED unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
                                               cudaStream_t stream)
@@ -174,77 +158,3 @@ STREAM_FUNCTION(cudaLaunchKernel, _ptsz,
                 CUkernel k;
                 TRY(kernel_of(function, &k));
                 return launch(k, grid, block, args, shared, STREAM(s));)
-STREAM_FUNCTION(cudaLaunchKernelExC, _ptsz,
-                (const cudaLaunchConfig_t *c, const void *function, void **args), CUkernel k;
-                NEED(nullptr != c, cudaErrorInvalidValue);
-                NEED(0 == c->numAttrs, cudaErrorNotSupported); TRY(kernel_of(function, &k));
-                return launch(k, c->gridDim, c->blockDim, args, c->dynamicSmemBytes,
-                              STREAM(c->stream));)
-FUNCTION(cudaGetFuncBySymbol, (cudaFunction_t * f, const void *function), CUkernel k; TRY(ready());
-         TRY(kernel_of(function, &k)); return CU(cuKernelGetFunction, (CUfunction *) f, k);)
-static CUresult function_attributes(cudaFuncAttributes *out, const void *function)
-{
-    const CUfunction_attribute names[] = {
-        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS,
-        CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,     CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
-        CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,      CU_FUNC_ATTRIBUTE_BINARY_VERSION};
-    CUkernel k;
-    CUfunction f;
-    int v[6] = {};
-
-    NEED(nullptr != out, cudaErrorInvalidValue);
-    TRY(kernel_of(function, &k));
-    TRY(CU(cuKernelGetFunction, &f, k));
-    for (int i = 0; i < 6; i++) {
-        TRY(CU(cuFuncGetAttribute, &v[i], names[i], f));
-    }
-    *out = {};
-    out->maxThreadsPerBlock = v[0];
-    out->numRegs = v[1];
-    out->sharedSizeBytes = (size_t) v[2];
-    out->constSizeBytes = (size_t) v[3];
-    out->localSizeBytes = (size_t) v[4];
-    out->binaryVersion = out->ptxVersion = v[5];
-    return CUDA_SUCCESS;
-}
-DEVICE_FUNCTION(cudaFuncGetAttributes, (cudaFuncAttributes * out, const void *function),
-                return function_attributes(out, function);)
-DEVICE_FUNCTION(cudaFuncSetAttribute, (const void *function, cudaFuncAttribute name, int value),
-                CUkernel k;
-                CUfunction f; TRY(kernel_of(function, &k)); TRY(CU(cuKernelGetFunction, &f, k));
-                return CU(cuFuncSetAttribute, f, (CUfunction_attribute) name, value);)
-DEVICE_FUNCTION(cudaFuncSetCacheConfig, (const void *function, cudaFuncCache), CUkernel k;
-                return kernel_of(function, &k);)
-DEVICE_FUNCTION(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
-                (int *blocks, const void *function, int threads, size_t shared), CUkernel k;
-                CUfunction f; TRY(kernel_of(function, &k)); TRY(CU(cuKernelGetFunction, &f, k));
-                return CU(cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks, f, threads, shared);)
-DEVICE_FUNCTION(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-                (int *blocks, const void *function, int threads, size_t shared, unsigned),
-                CUkernel k;
-                CUfunction f; TRY(kernel_of(function, &k)); TRY(CU(cuKernelGetFunction, &f, k));
-                return CU(cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks, f, threads, shared);)
-
-/* ---- variables ---- */
-
-DEVICE_FUNCTION(cudaGetSymbolAddress, (void **at, const void *symbol), size_t bytes;
-                return variable(symbol, (CUdeviceptr *) at, &bytes);)
-DEVICE_FUNCTION(cudaGetSymbolSize, (size_t * bytes, const void *symbol), CUdeviceptr at;
-                return variable(symbol, &at, bytes);)
-
-static CUresult inside(const void *symbol, size_t offset, size_t n, char **at)
-{
-    size_t bytes = 0;
-
-    TRY(variable(symbol, (CUdeviceptr *) at, &bytes));
-    *at += offset;
-    return offset <= bytes && n <= bytes - offset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-DEVICE_FUNCTION(
-    cudaMemcpyToSymbol,
-    (const void *symbol, const void *from, size_t n, size_t offset, cudaMemcpyKind kind), char *at;
-    TRY(inside(symbol, offset, n, &at)); return (CUresult) cudaMemcpy(at, from, n, kind);)
-DEVICE_FUNCTION(cudaMemcpyFromSymbol,
-                (void *to, const void *symbol, size_t n, size_t offset, cudaMemcpyKind kind),
-                char *at;
-                TRY(inside(symbol, offset, n, &at)); return (CUresult) cudaMemcpy(to, at, n, kind);)

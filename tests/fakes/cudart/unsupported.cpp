@@ -26,7 +26,8 @@ static int refuse(const char *name, std::atomic<bool> &said)
         return refuse(#name, said);                                    \
     }
 #include "functions.inc"
-/* of code that nvcc adds to programs with managed variables, or to parts of programs */
+/* of code that nvcc adds to programs with variables on devices, or to parts of programs */
+NAME(__cudaRegisterVar)
 NAME(__cudaRegisterManagedVar)
 NAME(__cudaRegisterHostVar)
 NAME(__cudaRegisterUnifiedTable)
