@@ -26,8 +26,7 @@ test  iproute2             hosts made of network namespaces
 test  python3-mpi4py?      a client: Python programs
 test  hpcc?                a client: a benchmark
 test  gfortran             examples/power.f90
-test  mandoc?              checks man pages
-test  libsimgrid-dev?      a simulator, beside the torus model'
+test  mandoc?              checks man pages'
 
 install=yes
 if [ "${1:-}" = --no-install ]; then
