@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The channels of torus algorithms: their number, their links, and the peers of each rank. */
+/*
+ * The channels of torus algorithms: their number, their links, and the peers of each rank; and what
+ * the exchanges of an Alltoall cost, by counting.
+ */
+#include "sched/alltoall.h"
 #include "sched/sched.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -167,6 +173,119 @@ static void peers_agree(void **state)
     }
 }
 
+#define SUH_SHIN GR_ALLTOALL_SUH_SHIN
+#define ORDERED GR_ALLTOALL_ORDERED
+
+/* Of all exchanges of an Alltoall; blocks: that rank 0 sends. */
+struct cost {
+    uint32_t ticks;
+    uint64_t messages, hops, blocks;
+    int most_ports; /* messages that a rank sends in a tick */
+};
+
+static struct cost cost_of(enum gr_alltoall_algo which, const struct gr_torus *t)
+{
+    struct gr_alltoall a = {.algo = which, .torus = *t};
+    struct cost cost = {.ticks = gr_alltoall_ticks(&a)};
+    uint32_t tick;
+
+    for (a.rank = 0; a.rank < gr_torus_size(t); a.rank++) {
+        for (tick = 0; tick < cost.ticks; tick++) {
+            int lane, ports = 0;
+
+            for (lane = 0; lane < gr_alltoall_lanes(&a); lane++) {
+                struct gr_exchange e = gr_alltoall_step(&a, lane, tick);
+
+                if (e.to >= 0) {
+                    ports++;
+                    cost.messages++;
+                    cost.hops += (uint64_t) abs(e.hops);
+                    cost.blocks += 0 == a.rank ? (uint64_t) gr_slots_count(&a, &e.slots) : 0;
+                }
+            }
+            cost.most_ports = ports > cost.most_ports ? ports : cost.most_ports;
+        }
+    }
+    return cost;
+}
+
+/* Which tori Suh-Shin is for. */
+static void suh_shin_suits(void **state)
+{
+    static const struct {
+        struct gr_torus t;
+        int suits;
+    } rows[] = {
+        {{.ndims = 3, .dims = {16, 16, 16}}, 1},
+        {{.ndims = 3, .dims = {16, 8, 4}}, 1},
+        {{.ndims = 2, .dims = {2, 4}}, 1},
+        {{.ndims = 2, .dims = {6, 4}}, 0},
+        {{.ndims = 1, .dims = {3}}, 0},
+        {{.ndims = 2, .dims = {8, 4}, .mesh = 2}, 0},
+        {{.ndims = 2, .dims = {8, 2}, .mesh = 2}, 1},
+        {{.ndims = 1, .dims = {1}}, 1},
+        {{.ndims = 0}, 0},
+    };
+    size_t k;
+
+    (void) state;
+    for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        assert_int_equal(gr_alltoall_suits(SUH_SHIN, &rows[k].t), rows[k].suits);
+        assert_int_equal(gr_alltoall_suits(ORDERED, &rows[k].t), rows[k].t.ndims > 0);
+    }
+}
+
+/* D(a/4 + 1) ticks; D(a + 4)p/8 blocks sent by each rank; one message per rank and tick. */
+static void suh_shin_costs_what_is_published(void **state)
+{
+    static const int shapes[][2] = {{2, 4}, {2, 8},  {2, 16}, {3, 4},
+                                    {3, 8}, {3, 12}, {3, 16}, {4, 4}};
+    struct cost cost;
+    size_t k;
+
+    (void) state;
+    for (k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
+        int ndims = shapes[k][0], a = shapes[k][1];
+        struct gr_torus t = {.ndims = ndims, .dims = {a, a, a, a}};
+        uint64_t p = (uint64_t) gr_torus_size(&t);
+
+        cost = cost_of(SUH_SHIN, &t);
+        assert_int_equal(cost.ticks, ndims * (a / 4 + 1));
+        assert_int_equal(cost.blocks, (uint64_t) ndims * (uint64_t) (a + 4) * p / 8);
+        assert_int_equal(cost.most_ports, 1);
+        assert_int_equal(cost.messages, p * cost.ticks); /* with equal extents nobody is idle */
+        assert_int_equal(cost.hops, p * (uint64_t) ndims * (uint64_t) (4 * (a / 4 - 1) + 2 + 1));
+    }
+    /* half of the ranks idle but for the last tick */
+    cost = cost_of(SUH_SHIN, &(struct gr_torus) {.ndims = 1, .dims = {16}});
+    assert_int_equal(cost.ticks, 16 / 2 + 1);
+}
+
+/*
+ * Sum over dimensions of a/2 ticks (line: a - 1). Blocks sent by each rank: those that a block's
+ * way has as hops.
+ */
+static void ordered_costs_what_is_stated(void **state)
+{
+    struct cost cost;
+
+    (void) state;
+    cost = cost_of(ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 6, 7}});
+    assert_int_equal(cost.ticks, 2 + 3 + 3);
+    assert_int_equal(cost.most_ports, 2);
+    /*
+     * sum of the distances on a ring of 5: 6; of 6: 9; of 7: 12; times the pairs of the other
+     * coordinates
+     */
+    assert_int_equal(cost.blocks, 6 * 42 + 9 * 35 + 12 * 30);
+    cost = cost_of(ORDERED, &(struct gr_torus) {.ndims = 2, .dims = {5, 4}, .mesh = 3});
+    assert_int_equal(cost.ticks, 4 + 3);
+    assert_int_equal(cost.most_ports, 1);
+    assert_int_equal(cost.blocks, (4 + 3 + 2 + 1) * 4 + (3 + 2 + 1) * 5);
+    cost = cost_of(ORDERED, &(struct gr_torus) {.ndims = 1, .dims = {1}});
+    assert_int_equal(cost.ticks, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +293,9 @@ int main(void)
         cmocka_unit_test(a_bucket_uses_all_links),
         cmocka_unit_test(swing_costs_what_it_says),
         cmocka_unit_test(peers_agree),
+        cmocka_unit_test(suh_shin_suits),
+        cmocka_unit_test(suh_shin_costs_what_is_published),
+        cmocka_unit_test(ordered_costs_what_is_stated),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
