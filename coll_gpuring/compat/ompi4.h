@@ -54,7 +54,4 @@ static inline bool gr_info_get(struct opal_info_t *info, const char *key, char *
     return OPAL_SUCCESS == opal_info_get(info, key, size - 1, value, &found) && found;
 }
 
-/* no events for MPI_T */
-#define GR_HAVE_EVENTS 0
-
 #endif

@@ -13,7 +13,4 @@
 /* Open MPI copies a module's functions into the communicator when it has enabled the module. */
 #define GR_INSTALL(comm, name, function, module) ((void) 0)
 
-/* no events for MPI_T */
-#define GR_HAVE_EVENTS 0
-
 #endif

@@ -48,13 +48,6 @@ typedef const mca_base_component_t **gr_built_in_t;
 #define GR_BUILT_IN_COMPONENT(entry) (*(entry))
 #define GR_BUILT_IN_ENTRY(pointer) (&(pointer))
 
-/* Events for MPI_T: 6.0.0rc2 has them; a release that lacks them builds without. */
-#if __has_include("opal/mca/base/mca_base_event.h")
-#define GR_HAVE_EVENTS 1
-#else
-#define GR_HAVE_EVENTS 0
-#endif
-
 /* A module installs its functions itself, when it is enabled, and takes them back when disabled. */
 #define GR_INSTALL(comm, name, function, module) \
     MCA_COLL_INSTALL_API(comm, name, function, module, "gpuring")

@@ -12,7 +12,6 @@
 #include "engine/process.h"
 #include "engine/runtime.h"
 #include "mpi/constants.h"
-#include "mpi/events.h"
 #include "mpi/params.h"
 #include "mpi/runtime.h"
 
@@ -118,21 +117,14 @@ int mca_coll_gpuring_stats_register(void)
         rc = add_counter("handover", handover_names[k],
                          "Calls left to other components:", handover_help[k], &handovers[k]);
     }
-    mca_coll_gpuring_events_register(mca_coll_gpuring_fallback_name);
     return rc;
-}
-
-/* Whether the job ends with a table. */
-static bool reports(void)
-{
-    const char *report = gr_settings.report;
-
-    return NULL != report && 'n' != report[0]; /* "none" */
 }
 
 bool mca_coll_gpuring_stats_timed(void)
 {
-    return reports() || mca_coll_gpuring_events_wanted();
+    const char *report = gr_settings.report;
+
+    return NULL != report && 'n' != report[0]; /* "none" */
 }
 
 /* Factor from algbw to busbw; docs/measuring.md. */
@@ -171,8 +163,7 @@ void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int r
     if (device) {
         add(&on_device[id], 1);
     }
-    mca_coll_gpuring_events_call(id, way, device, ranks, size, us);
-    if (reports()) {
+    if (mca_coll_gpuring_stats_timed()) {
         add(&sums[device][id][way].calls, 1);
         add(&sums[device][id][way].bytes, size);
         add(&sums[device][id][way].ns, (unsigned long long) (1e3 * us));
@@ -189,7 +180,6 @@ void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id)
 void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason)
 {
     add(&handovers[reason], 1);
-    mca_coll_gpuring_events_fallback(reason);
 }
 
 static bool report_row(FILE *f, bool json, const char *comma, int device, int id, int way)
@@ -343,7 +333,7 @@ void mca_coll_gpuring_stats_report(void)
 {
     const char *report = gr_settings.report;
 
-    if (!reports() || 0 != OPAL_PROC_MY_NAME.vpid) {
+    if (!mca_coll_gpuring_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
         return; /* none, too, where there was no memory for its name */
     }
     if (0 != strncmp(report, "json:", 5)) {
