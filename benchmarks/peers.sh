@@ -22,10 +22,7 @@ mkdir -p "${dir:=${XDG_CACHE_HOME:-$HOME/.cache}/gpuring/peers}"
 dir=$(cd "$dir" && pwd)
 
 version=$(sed -n 's/^AC_INIT(\[gpuring\], \[\([^]]*\)\].*/\1/p' "$top/configure.ac")
-sources=("$top"/benchmarks/common/*.c)
-for file in "$top"/benchmarks/bench/*.c; do
-    [ "$(basename "$file")" = gpuring_together.c ] || sources+=("$file")
-done
+sources=("$top"/benchmarks/common/*.c "$top"/benchmarks/bench/*.c)
 flags=(-std=gnu11 -O2 -DGR_HAVE_CUDA=0 "-DGR_VERSION=\"$version\"" "-I$top/benchmarks" "-I$top/coll_gpuring")
 
 say() { echo "peers.sh: $*" >&2; }

@@ -8,13 +8,13 @@
 #include "collect.h"
 #include "collectives.h"
 #include "common/fit.h"
-#include "help.h"
 #include "links.h"
 #include "measure.h"
 #include "placement.h"
 #include "report.h"
 #include "session.h"
 #include "supported.h"
+#include "together.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,9 +25,10 @@
 enum { MAX_SIZES = 64 }; /* sizes double: there are not more */
 
 struct bench {
-    struct session s; /* the first member */
+    struct session s;
     struct links links;
     struct report report; /* rank 0's */
+    struct together together;
     bool progress;
 };
 
@@ -61,16 +62,6 @@ static struct shape shape_of(const struct bench *b, const struct collective *c, 
                        o->in_place);
 }
 
-/* Whether GPURING_BENCH_CORRUPT makes this rank's output wrong. */
-static bool is_corrupted(const struct bench *b, const struct shape *shape)
-{
-    const char *wanted = getenv("GPURING_BENCH_CORRUPT");
-    bool chosen = shape->moves->flags & MOVES_TO_ROOT ? b->s.rank == shape->root
-                                                      : b->s.rank == b->s.ranks - 1;
-
-    return NULL != wanted && 0 == strcmp(wanted, "1") && chosen;
-}
-
 /* One call on fresh data, every element checked. Returns the errors of all ranks, on rank 0. */
 static double check_call(const struct bench *b, struct call *call, const struct shape *shape,
                          const struct buffers *buffers, unsigned seed)
@@ -81,7 +72,7 @@ static double check_call(const struct bench *b, struct call *call, const struct 
 
     moves_prepare(buffers, shape, &rule);
     call_run(call);
-    if (is_corrupted(b, shape)) {
+    if (session_corrupts(&b->s, shape)) {
         moves_corrupt(buffers, shape);
     }
     return collect_sum((double) moves_check(buffers, shape, &rule));
@@ -254,9 +245,9 @@ static int run_all(struct bench *b, FILE *out)
     return rc;
 }
 
-static int run(struct session *s)
+static int run(struct bench *b)
 {
-    struct bench *b = (struct bench *) s;
+    struct session *s = &b->s;
     FILE *out;
     int rc;
 
@@ -265,11 +256,61 @@ static int run(struct session *s)
         return -1;
     }
     b->progress = 0 == s->rank && (s->options.progress || isatty(2));
-    rc = run_all(b, out);
+    rc = b->together.n > 0 ? together_run(s, &b->together, out) : run_all(b, out);
     if ((stdout != out && 0 != fclose(out)) || (0 != rc && '\0' == s->error[0])) {
         rc = session_fail(s, "-f: the output could not be written completely");
     }
     return rc;
+}
+
+/* ---- command line ---- */
+
+enum { LINE = 80 };
+
+static const char options_help[] =
+    "  -m MIN:MAX    sizes in bytes, doubling; suffixes k M G are powers of 1024 (4:4M).\n"
+    "                A size is rounded down to whole elements (of every rank, where it is\n"
+    "                the sum over ranks); the bytes printed are those moved\n"
+    "  -d DEVICE     where buffers live: host (default), cuda: device memory, managed: memory\n"
+    "                that moves between device and host, pinned: host memory that stays where\n"
+    "                it is. Or a list, such as cuda,host: rank i takes number i modulo its\n"
+    "                length. All but host need a CUDA driver; rank i of a node uses its GPU i\n"
+    "                modulo their number. cuda also needs gpuring, or an Open MPI with CUDA\n"
+    "                support (sendrecv: the latter)\n"
+    "  -T TYPE       int8 (char) uint8 (byte) int16 uint16 int32 uint32 int64 uint64\n"
+    "                float (default) double\n"
+    "  -O OP         sum (default) prod min max, and for integers band bor bxor\n"
+    "  -r ROOT       root of bcast, reduce, gather(v) and scatter(v) (0)\n"
+    "  -i ITERS      timed calls per size (1000 to 64k bytes, 100 to 4M, 20 above); a\n"
+    "                barrier of messages precedes each, untimed\n"
+    "  -x WARMUP     untimed calls before them (a tenth of ITERS)\n"
+    "  --in-place    MPI_IN_PLACE; bcast is so anyway; barrier, neighbor_..., sendrecv have none\n"
+    "  --nonblocking  MPI_I... and MPI_Waitall     --persistent  ..._init, then start and wait\n"
+    "  -c            check every element, before and after the timed calls\n"
+    "  -B GB/s       bandwidth of a rank inside its node (default: measured)\n"
+    "  -I GB/s       bandwidth of a node to the others (default: measured)\n"
+    "  --ideal=bound|published  what efficiency refers to: the bound that holds for the\n"
+    "                collective (default), or the published formula for all\n"
+    "  --together=K,...  K calls that are started together, beside K one after the other\n"
+    "                (-m 8:8k, -i 400 by default; not with -B -I --ideal --fit, nor JSON)\n"
+    "  --fit         also fit t = overhead + bytes / bandwidth\n"
+    "  -o FORMAT     table (default) csv json      -f FILE  write there, not to stdout\n"
+    "  --progress    say on stderr which size runs, also where that is no terminal\n"
+    "  -h            this text\n"
+    "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n";
+
+/* Names, with a comma before the last word, in lines of at most LINE characters. */
+static void put_names(FILE *out, const char *const *names, int n)
+{
+    int used = fprintf(out, "COLLECTIVE:");
+
+    for (int i = 0; i < n; i++) {
+        if (used + 1 + (int) strlen(names[i]) >= LINE) {
+            used = fprintf(out, "\n           ") - 1;
+        }
+        used += fprintf(out, " %s", names[i]);
+    }
+    fprintf(out, ", or all\n");
 }
 
 static const char *const *collective_names(void)
@@ -284,19 +325,97 @@ static const char *const *collective_names(void)
 
 static void help(FILE *out)
 {
-    help_print(out, collective_names(), COLLECTIVES);
+    fputs("gpuring_bench " GR_VERSION "\n"
+          "usage: mpirun ... gpuring_bench COLLECTIVE... [options]\n"
+          "Measure MPI collectives, and how close they come to what the hardware allows.\n\n",
+          out);
+    put_names(out, collective_names(), COLLECTIVES);
+    fputs(options_help, out);
 }
 
-static int parse(struct session *s, int argc, char **argv)
+static bool take_together(void *into, const char *value)
 {
-    s->options = options_default();
-    return options_parse(&s->options, NULL, NULL, argc, argv, collective_names(), s->error);
+    struct together *t = into;
+
+    t->n = cli_list(value, 1, TOGETHER_MOST_K, t->k, TOGETHER_MOST_KS);
+    return t->n > 0;
+}
+
+/* Few and small calls are what --together is about. */
+static int check_together(struct session *s)
+{
+    struct options *o = &s->options;
+
+    if (options_only_links(o)) {
+        return session_fail(s, "-B -I --ideal --fit: not with --together");
+    }
+    o->form = FORM_BLOCKING == o->form ? FORM_NONBLOCKING : o->form;
+    o->iterations = o->iterations > 0 ? o->iterations : 400;
+    return FORMAT_JSON == o->format
+               ? cli_refuse(s->error, "-o", "json", "table csv, with --together")
+               : 0;
+}
+
+static int parse(struct bench *b, int argc, char **argv)
+{
+    const struct cli_option rows[] = {
+        {0, "together", CLI_TAKE, .take = take_together,
+         .allowed = "K,K,...: up to 16 numbers of calls, each from 1 to 1024"},
+    };
+    const struct cli_table own = {rows, 1, &b->together};
+    struct options *o = &b->s.options;
+
+    *o = options_default();
+    o->max_bytes = 0;
+    if (0 != options_parse(o, &own, NULL, argc, argv, collective_names(), b->s.error)) {
+        return -1;
+    }
+    if (0 == o->max_bytes) {
+        o->min_bytes = b->together.n > 0 ? 8 : 4;
+        o->max_bytes = b->together.n > 0 ? 8 << 10 : 4 << 20;
+    }
+    return b->together.n > 0 ? check_together(&b->s) : 0;
+}
+
+/* ---- the course of the program ---- */
+
+static int run_session(struct bench *b)
+{
+    int rc;
+
+    placement_check(&b->s.options, b->s.rank, b->s.error);
+    if (!collect_complaint(b->s.error, sizeof b->s.error)) {
+        return -1;
+    }
+    mpit_open(&b->s.mpit, "coll_gpuring_algorithm_");
+    rc = run(b);
+    collectives_end();
+    mpit_close(&b->s.mpit);
+    return rc;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct session_program program = {parse, help, run};
-    static struct bench bench = {.s = {.name = "gpuring_bench"}};
+    static struct bench bench;
+    struct session *s = &bench.s;
+    int rc = parse(&bench, argc, argv);
+    bool runs = 0 == rc && !s->options.help;
 
-    return session_run(&bench.s, &program, argc, argv);
+    if (runs) {
+        placement_open(&s->options, s->error); /* before MPI_Init, as placement.h says */
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &s->ranks);
+    if (runs) {
+        rc = run_session(&bench);
+    } else if (0 == rc && 0 == s->rank) {
+        help(stdout);
+    }
+    if (0 != rc && 0 == s->rank) {
+        fprintf(stderr, "gpuring_bench: %s\n", s->error);
+    }
+    MPI_Finalize();
+    placement_close();
+    return 0 != rc ? EXIT_USAGE : s->wrong ? EXIT_WRONG : EXIT_RIGHT;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A program from its command line to its exit status: what gpuring_bench and gpuring_together
- * share.
- */
+/* What the parts of gpuring_bench share: the options, this rank's place, and what went wrong. */
 #ifndef BENCH_SESSION_H
 #define BENCH_SESSION_H
 
+#include "common/moves.h"
 #include "common/options.h"
 #include "mpit.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 struct session {
-    const char *name; /* of the program */
     struct options options;
     struct mpit mpit; /* counters of gpuring's algorithms */
     int rank;
@@ -19,19 +19,21 @@ struct session {
     char error[CLI_ERROR_CHARS];
 };
 
-struct session_program {
-    /* Before MPI_Init. Returns 0, or -1 with a line in session->error. */
-    int (*parse)(struct session *session, int argc, char **argv);
-    void (*help)(FILE *out);
-    /* Returns 0; or -1 on every rank, on rank 0 with a line in session->error. */
-    int (*run)(struct session *session);
-};
-
-/* Returns the exit status. Rank 0 prints an error line, behind the program's name. */
-int session_run(struct session *session, const struct session_program *program, int argc,
-                char **argv);
-
 /* Writes the line to session->error. Returns -1. */
-int session_fail(struct session *session, const char *text);
+static inline int session_fail(struct session *s, const char *text)
+{
+    snprintf(s->error, sizeof s->error, "%s", text);
+    return -1;
+}
+
+/* Whether GPURING_BENCH_CORRUPT makes this rank's output wrong, which tests ask for. */
+static inline bool session_corrupts(const struct session *s, const struct shape *shape)
+{
+    const char *wanted = getenv("GPURING_BENCH_CORRUPT");
+    bool chosen =
+        shape->moves->flags & MOVES_TO_ROOT ? s->rank == shape->root : s->rank == s->ranks - 1;
+
+    return NULL != wanted && 0 == strcmp(wanted, "1") && chosen;
+}
 
 #endif

@@ -82,7 +82,8 @@ static int check_collectives(struct options *o, int ranks, char *error)
     return 0;
 }
 
-int supported_check_device(const struct options *o, int ranks, int counters, char *error)
+/* Whether the MPI library or gpuring takes the buffers that -d asks for. */
+static int check_device(const struct options *o, int ranks, int counters, char *error)
 {
     if (counters > 0 || !placement_on_device(o, ranks) || collectives_cuda_aware()) {
         return 0;
@@ -107,7 +108,7 @@ int supported_check(struct options *o, int ranks, int counters, char *error)
                  "--nonblocking");
         return -1;
     }
-    if (0 != supported_check_device(o, ranks, counters, error)) {
+    if (0 != check_device(o, ranks, counters, error)) {
         return -1;
     }
     return check_collectives(o, ranks, error);

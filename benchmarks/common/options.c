@@ -166,9 +166,9 @@ int options_parse(struct options *options, const struct cli_table *own, const ch
     return 0 == rc ? check_combination(options, names, error) : rc;
 }
 
-bool options_only_bench(const struct options *o)
+bool options_only_links(const struct options *o)
 {
-    return !isnan(o->B) || !isnan(o->I) || o->published || o->fit || NULL != o->file;
+    return !isnan(o->B) || !isnan(o->I) || o->published || o->fit;
 }
 
 int options_iterations(const struct options *options, size_t bytes)

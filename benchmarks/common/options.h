@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of gpuring_bench, which gpuring_together and gpuring_gpu share: grammar,
+ * The command line of gpuring_bench, which gpuring_gpu shares: grammar,
  * defaults and error messages. Each program has its own help. No MPI: all ranks parse the same and
  * decide the same; only rank 0 prints.
  */
@@ -70,8 +70,8 @@ struct options options_default(void);
 int options_parse(struct options *options, const struct cli_table *own, const char *collective,
                   int argc, char **argv, const char *const *names, char *error);
 
-/* Whether an option was given that only gpuring_bench has: -B -I -f --ideal --fit. */
-bool options_only_bench(const struct options *options);
+/* Whether an option was given that only the comparison with links has: -B -I --ideal --fit. */
+bool options_only_links(const struct options *options);
 
 /* Timed and untimed calls for a size: -i and -x, or fewer for larger sizes. */
 int options_iterations(const struct options *options, size_t bytes);

@@ -59,7 +59,8 @@ static int check_options(struct arguments *a)
         return cli_refuse(a->error, "-O", element_op_names[o->op],
                           "sum prod min max: kernels have these");
     }
-    if (options_only_bench(o) || FORM_BLOCKING != o->form || DEVICE_HOST != o->device) {
+    if (options_only_links(o) || NULL != o->file || FORM_BLOCKING != o->form ||
+        DEVICE_HOST != o->device) {
         snprintf(
             a->error, sizeof a->error,
             "-d -f -B -I --nonblocking --persistent --ideal --fit: only gpuring_bench has these");

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# gpuring_bench -d and gpuring_together -d under mpirun, on the fake driver: results, formats, refusals.
+# gpuring_bench -d, with --together, too, under mpirun, on the fake driver: results, formats, refusals.
 # Prints TAP. Environment: BENCH, gpuring_bench; FAKECUDA: where the fake libcuda.so.1 and its kernels are; and see lib.sh.
 
 # shellcheck disable=SC2154,SC2317 # work is from lib.sh; the tests are called through ok
@@ -115,7 +115,7 @@ sees_corruption() { # DEVICES N: in N collectives
 }
 
 together() { # DEVICES
-    program 2 "${BENCH%bench}together" -d "$1" -m 8:8 -k 1,4 -i 20 -c &&
+    program 2 "$BENCH" allreduce --together=1,4 -d "$1" -m 8:8 -i 20 -c &&
         [ "$(awk '!/^#/ && $NF == 0' "$work/out" | wc -l)" -eq 2 ]
 }
 
@@ -124,11 +124,6 @@ together_follows_a_list() {
     rm -f "$work/log"
     MPIRUN="$MPIRUN --mca coll ^gpuring" FAKECUDA_LOG=$work/log together host,managed &&
         [ "$(sed -n 's/.* pid \([0-9]*\) alloc .*/\1/p' "$work/log" | sort -u | wc -l)" -eq 1 ]
-}
-
-together_refuses() {
-    CUDA_VISIBLE_DEVICES='' program 2 "${BENCH%bench}together" -d host,managed
-    [ $? -eq 2 ] && complains "^gpuring_together: rank 1: -d: 'managed' needs a CUDA driver and a device"
 }
 
 # An MPI that takes device buffers itself is not refused anything.
@@ -241,10 +236,9 @@ in_all && ok "two devices" two_devices
 in_all && ok "a wrong element is found" sees_corruption cuda "$all_of_cuda"
 ok "a wrong element is found, managed and pinned" sees_corruption managed,pinned 23
 for devices in $(depth pinned 'cuda pinned'); do
-    ok "gpuring_together, $devices" together $devices
+    ok "--together, $devices" together $devices
 done
-in_all && ok "gpuring_together, cuda,host" few_devices together cuda,host
-ok "gpuring_together follows a list" few_devices together_follows_a_list
-ok "gpuring_together refuses a kind without a device" few_devices together_refuses
+in_all && ok "--together, cuda,host" few_devices together cuda,host
+ok "--together follows a list" few_devices together_follows_a_list
 
 tap_done
