@@ -17,7 +17,6 @@
 #include "mpi/constants.h"
 #include "mpi/locality.h"
 #include "mpi/module.h"
-#include "mpi/node_records.h"
 #include "mpi/params.h"
 #include "mpi/runtime.h"
 
@@ -31,7 +30,6 @@
 #include "ompi/proc/proc.h"
 #include "opal/mca/base/mca_base_var.h"
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +132,6 @@ int mca_coll_gpuring_modex_publish(void)
     record.yields = yields();
     record.measures = 0 != gr_settings.measure;
     describe_node(&record);
-    mca_coll_gpuring_node_records_write(&record, record_size(OPAL_PROC_MY_NAME.vpid));
     OPAL_MODEX_SEND(rc, GR_MODEX_SCOPE, mca_coll_gpuring_registered, &record,
                     record_size(OPAL_PROC_MY_NAME.vpid));
     return OPAL_SUCCESS == rc ? OMPI_SUCCESS : OMPI_ERROR;
@@ -162,35 +159,13 @@ static bool is_good(const struct modex_record *record, opal_vpid_t vpid)
            mca_coll_gpuring_params_good(&record->params, &record->bad);
 }
 
-/* Of the node's file, whose descriptor is -1 where there is none. */
-#define NOT_OPENED (-2)
-
-/* A process's record in the node's file; NULL: it is not there, or that of a process that ended. */
-static struct modex_record *fetch_here(int *file, const opal_process_name_t *name)
-{
-    struct modex_record *record;
-
-    *file = NOT_OPENED == *file ? mca_coll_gpuring_node_records_open() : *file;
-    record = *file < 0 ? NULL : gr_malloc(record_size(name->vpid));
-    if (NULL != record &&
-        mca_coll_gpuring_node_records_read(*file, name->vpid, record, record_size(name->vpid)) &&
-        is_good(record, name->vpid) && 0 == kill((pid_t) record->probe.pid, 0)) {
-        return record;
-    }
-    free(record);
-    return NULL;
-}
-
 /* Ask for a process's record; &absent when it has none. */
-static struct modex_record *fetch(int *file, const opal_process_name_t *name)
+static struct modex_record *fetch(const opal_process_name_t *name)
 {
-    struct modex_record *record = fetch_here(file, name);
+    struct modex_record *record = NULL;
     size_t size = 0;
     int rc;
 
-    if (NULL != record) {
-        return record;
-    }
     OPAL_MODEX_RECV(rc, mca_coll_gpuring_registered, name, (void **) &record, &size);
     if (OPAL_SUCCESS == rc && NULL != record && record_size(name->vpid) == size &&
         is_good(record, name->vpid)) {
@@ -220,7 +195,7 @@ static bool make_room(size_t wanted)
 }
 
 /* The record of a process of this job; asked for once, without the lock. NULL: no memory. */
-static struct modex_record *record_of(int *file, const opal_process_name_t *name)
+static struct modex_record *record_of(const opal_process_name_t *name)
 {
     pthread_mutex_t *lock = &gr_process.lock;
     size_t vpid = name->vpid;
@@ -234,7 +209,7 @@ static struct modex_record *record_of(int *file, const opal_process_name_t *name
     if (NULL != record) {
         return record;
     }
-    fetched = fetch(file, name);
+    fetched = fetch(name);
     pthread_mutex_lock(lock);
     if (make_room(vpid + 1)) {
         if (NULL == known.records[vpid]) {
@@ -401,16 +376,13 @@ static int find_order(mca_coll_gpuring_module_t *module, int p, struct modex_rec
 /* The records of all ranks. False: no memory. */
 static bool get_records(struct ompi_communicator_t *comm, struct modex_record **records)
 {
-    int file = NOT_OPENED, p = ompi_comm_size(comm), r;
+    int p = ompi_comm_size(comm), r;
 
     for (r = 0; r < p; r++) {
-        records[r] = record_of(&file, &ompi_comm_peer_lookup(comm, r)->super.proc_name);
+        records[r] = record_of(&ompi_comm_peer_lookup(comm, r)->super.proc_name);
         if (NULL == records[r]) {
             break;
         }
-    }
-    if (file >= 0) {
-        close(file);
     }
     return r == p;
 }
@@ -494,7 +466,7 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
 {
     opal_process_name_t first = ompi_proc_local()->super.proc_name;
     struct modex_record *record;
-    int file = NOT_OPENED, r, distance = GR_CPU_CACHE;
+    int r, distance = GR_CPU_CACHE;
 
     memset(&module->comm.machine, 0, sizeof(module->comm.machine));
     memset(&module->comm.fixed, 0, sizeof(module->comm.fixed));
@@ -503,10 +475,7 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
         return OMPI_SUCCESS;
     }
     first.vpid = 0;
-    record = record_of(&file, &first);
-    if (file >= 0) {
-        close(file);
-    }
+    record = record_of(&first);
     if (NULL == record) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -576,13 +545,9 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
 
 bool gr_runtime_reads(const struct gr_comm *comm, int rank)
 {
-    int file = NOT_OPENED;
     struct modex_record *record =
-        record_of(&file, &ompi_comm_peer_lookup(gr_ompi_comm(comm), rank)->super.proc_name);
+        record_of(&ompi_comm_peer_lookup(gr_ompi_comm(comm), rank)->super.proc_name);
 
-    if (file >= 0) {
-        close(file);
-    }
     return NULL != record && gr_probe_test(&record->probe);
 }
 

@@ -27,14 +27,6 @@ for np in $(depth 12 '12 20'); do
 done
 grun 12 --mca coll_gpuring_mailbox_bytes 0 -- groups 1
 tap_check "12 ranks, no mailboxes" good_through_gpuring
-# a directory in the place of the file that ranks of a node leave their records in
-cat >"$work/no_file" <<'END'
-#!/bin/sh
-[ -z "$OMPI_FILE_LOCATION" ] || mkdir -p "$(dirname "$OMPI_FILE_LOCATION")/gpuring.records"
-exec "$@"
-END
-chmod +x "$work/no_file"
-WRAPPER=$work/no_file test_program "12 ranks, without the file of records" 12 -- groups 1
 only_in_all
 test_program "12 ranks, a progress thread" 12 --mca coll_gpuring_progress_thread 1 -- groups 2
 test_program "12 ranks, mailboxes of 64 bytes" 12 --mca coll_gpuring_mailbox_bytes 64 -- groups 2
