@@ -24,7 +24,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -205,11 +204,6 @@ struct gr_network_probe *mca_coll_gpuring_network_new(struct gr_op_queue *queue,
     return probe;
 }
 
-/*
- * A message costs its sender a part of the latency, a quarter of the built-in one. So a latency
- * that the user gives lowers that cost where it is short. It does not raise it where it is long:
- * then a message is under way for longer, which takes no work.
- */
 struct gr_internode mca_coll_gpuring_network_terms(const struct gr_comm *comm,
                                                    const struct gr_network *measured)
 {
@@ -225,7 +219,6 @@ struct gr_internode mca_coll_gpuring_network_terms(const struct gr_comm *comm,
         .nodes = comm->nodes,
         .ranks = comm->node_ranks,
         .step = latency > 0 ? latency : (double) class.latency,
-        .message = latency > 0 ? fmin(latency / 4, (double) class.message) : (double) class.message,
         .byte = 8.0 / (mbit > 0 ? mbit : (double) class.mbit),
         .rails = comm->rails,
         .oversubscribed = comm->oversubscribed,

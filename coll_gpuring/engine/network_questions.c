@@ -4,34 +4,22 @@
 
 /* How long, and how often, to ask. */
 struct pace {
-    double all;       /* seconds for all requests; a reply that takes longer than that is late */
-    double train;     /* least seconds of a train that says what the rate is */
-    double trips;     /* least round trips that it takes */
-    int pings;        /* most pings */
-    int short_trains; /* most short trains */
-    int window;       /* messages of a train in flight */
-    int length;       /* messages of a long train, where their limits of bytes allow it */
+    double all;   /* seconds for all requests; a reply that takes longer than that is late */
+    double train; /* least seconds of a train that says what the rate is */
+    double trips; /* least round trips that it takes */
+    int pings;    /* most pings */
+    int window;   /* messages of a train in flight */
+    int length;   /* messages of a train, where their limits of bytes allow it */
 };
 
-static const struct pace alone = {.all = 0.02,
-                                  .train = 0.003,
-                                  .trips = 2,
-                                  .pings = 12,
-                                  .short_trains = 3,
-                                  .window = 8,
-                                  .length = 16};
+static const struct pace alone = {
+    .all = 0.02, .train = 0.003, .trips = 2, .pings = 12, .window = 8, .length = 16};
 /*
  * Where ranks share cores, one that waits for a core is some milliseconds late. Trains must take
- * longer than that, and have enough in flight to go on meanwhile. What a message costs cannot be
- * seen there, so the time is left for the rate.
+ * longer than that, and have enough in flight to go on meanwhile.
  */
-static const struct pace shared = {.all = 0.1,
-                                   .train = 0.02,
-                                   .trips = 4,
-                                   .pings = 2,
-                                   .short_trains = 1,
-                                   .window = GR_NETWORK_WINDOW,
-                                   .length = 128};
+static const struct pace shared = {
+    .all = 0.1, .train = 0.02, .trips = 4, .pings = 2, .window = GR_NETWORK_WINDOW, .length = 128};
 
 /* Nothing is measured if all requests take so many times `all`, late replies included. */
 #define GIVE_UP 10
@@ -45,14 +33,12 @@ static const struct pace shared = {.all = 0.1,
 #define ROUND_TRIPS 25
 
 enum {
-    LONG_TRAINS = 3,        /* trains of the length that says what the rate is */
+    LAST_TRAINS = 3,        /* trains of the length that says what the rate is */
     MOST_LATE = 2,          /* late replies that are not counted */
-    SHORT_COUNT = 16,       /* messages of a short train */
-    SHORT_BYTES = 64,       /* bytes of each of them */
-    FIRST_TRAIN = 16 << 10, /* bytes of the first long train */
+    FIRST_TRAIN = 16 << 10, /* bytes of the first train */
     LAST_TRAIN = 4 << 20,   /* a train of that many bytes is the longest */
     /*
-     * Bytes of a message of a long train. Shorter ones would leave at once, one by one; longer ones
+     * Bytes of a message of a train. Shorter ones would leave at once, one by one; longer ones
      * may wait until the receiver is there.
      */
     LEAST_MESSAGE = 8 << 10,
@@ -69,7 +55,7 @@ static const struct pace *pace_of(const struct gr_network_questions *q)
     return q->shares_cores ? &shared : &alone;
 }
 
-/* bytes: of a long train. */
+/* bytes: of a train. */
 static void set_question(struct gr_network_questions *q, enum gr_network_question question,
                          int bytes)
 {
@@ -86,11 +72,7 @@ static void set_question(struct gr_network_questions *q, enum gr_network_questio
     switch (question) {
     case GR_NETWORK_PING:
         break;
-    case GR_NETWORK_SHORT_TRAIN:
-        q->request.count = SHORT_COUNT;
-        q->request.bytes = SHORT_BYTES;
-        break;
-    case GR_NETWORK_LONG_TRAIN:
+    case GR_NETWORK_TRAIN:
         q->request.count = bytes / message;
         q->request.bytes = message;
         if (pace->window * message > GR_NETWORK_IN_FLIGHT) {
@@ -120,15 +102,10 @@ static double train_took(const struct gr_network_questions *q)
 /* The least time of all replies to the question is known: what follows from it. */
 static void conclude(struct gr_network_questions *q)
 {
-    switch (q->question) {
-    case GR_NETWORK_PING:
+    if (GR_NETWORK_PING == q->question) {
         q->round_trip = q->least;
         q->result.latency = (float) (1e6 * q->least / 2);
-        break;
-    case GR_NETWORK_SHORT_TRAIN:
-        q->result.message = (float) (1e6 * train_took(q) / SHORT_COUNT);
-        break;
-    default:
+    } else {
         /* no train is faster than a ping: a difference below the clock's ticks means nothing */
         q->result.mbit = (float) (8e-6 * train_bytes(q) / max(train_took(q), 1e-7));
     }
@@ -158,15 +135,11 @@ static bool ask_again(const struct gr_network_questions *q, double took, double 
 {
     const struct pace *pace = pace_of(q);
 
-    switch (q->question) {
-    case GR_NETWORK_PING:
+    if (GR_NETWORK_PING == q->question) {
         return q->asked < 2 || (q->asked < pace->pings && since < pace->all / 4);
-    case GR_NETWORK_SHORT_TRAIN:
-        return q->asked < pace->short_trains && since < pace->all / 2;
-    default:
-        return (is_far(q) && q->asked < 2) ||
-               (is_enough(q) && q->asked < LONG_TRAINS && since + took + q->round_trip < budget(q));
     }
+    return (is_far(q) && q->asked < 2) ||
+           (is_enough(q) && q->asked < LAST_TRAINS && since + took + q->round_trip < budget(q));
 }
 
 /* The question after the one that is answered. since: seconds from the first request. */
@@ -176,14 +149,12 @@ static void next_question(struct gr_network_questions *q, double since)
     int longer = is_far(q) && took < pace_of(q)->trips * trip / 2 ? 4 : 2;
 
     if (GR_NETWORK_PING == q->question) {
-        set_question(q, GR_NETWORK_SHORT_TRAIN, 0);
-    } else if (GR_NETWORK_SHORT_TRAIN == q->question) {
-        set_question(q, GR_NETWORK_LONG_TRAIN, FIRST_TRAIN);
+        set_question(q, GR_NETWORK_TRAIN, FIRST_TRAIN);
     } else if (is_enough(q) || train_bytes(q) >= LAST_TRAIN ||
                since + trip + longer * took > budget(q)) {
         set_question(q, GR_NETWORK_NOTHING, 0);
     } else {
-        set_question(q, GR_NETWORK_LONG_TRAIN, longer * train_bytes(q));
+        set_question(q, GR_NETWORK_TRAIN, longer * train_bytes(q));
     }
 }
 

@@ -4,8 +4,7 @@
  * follows from the times of the replies. No messages and no clock: those are network_exchange.h's.
  *
  *      ping            one message each way: the latency
- *      short train     short messages, then one reply: what a message costs its sender
- *      long trains     of growing length, one reply each: the rate. A link may let a first burst
+ *      trains          of growing length, one reply each: the rate. A link may let a first burst
  *                      pass faster, which the trains before the last ones use up
  *
  * A rank that computes, or has no core, replies late. So the least time of several requests counts,
@@ -35,8 +34,7 @@ struct gr_network_request {
 
 enum gr_network_question {
     GR_NETWORK_PING,
-    GR_NETWORK_SHORT_TRAIN,
-    GR_NETWORK_LONG_TRAIN,
+    GR_NETWORK_TRAIN,
     GR_NETWORK_NOTHING /* the end */
 };
 

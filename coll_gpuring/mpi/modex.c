@@ -40,7 +40,7 @@
  * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
  * hash is a part of the version.
  */
-#define WIRE_VERSION 26
+#define WIRE_VERSION 27
 
 static uint64_t wire_version(void)
 {

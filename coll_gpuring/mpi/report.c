@@ -279,10 +279,9 @@ static const char *report_network(FILE *f, bool json, const char *comma)
         return comma;
     }
     fprintf(f,
-            "%s\n  {\"network\": \"measured\", \"latency_us\": %.3f, \"message_us\": %.3f, "
-            "\"mbit\": %.1f, \"latency_class_us\": %g, \"message_class_us\": %g, "
-            "\"mbit_class\": %.0f}",
-            comma, n.latency, n.message, n.mbit, class.latency, class.message, class.mbit);
+            "%s\n  {\"network\": \"measured\", \"latency_us\": %.3f, \"mbit\": %.1f, "
+            "\"latency_class_us\": %g, \"mbit_class\": %.0f}",
+            comma, n.latency, n.mbit, class.latency, class.mbit);
     return ",";
 }
 

@@ -12,10 +12,9 @@
 
 /* Ranks on several nodes, and the links between these. */
 struct gr_internode {
-    int nodes;      /* 0 or 1: there are none */
-    int ranks;      /* of a node, at most */
-    double step;    /* time of a message */
-    double message; /* of it, work of the sender; 0: a quarter */
+    int nodes;   /* 0 or 1: there are none */
+    int ranks;   /* of a node, at most */
+    double step; /* time of a message */
     /* time per byte of a node's link, of all its ranks and rails together, in each direction */
     double byte;
     int rails;          /* that links lie on, those of channel c on rail c % rails; 0 is 1 */

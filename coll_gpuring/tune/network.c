@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-const struct gr_network gr_network_built_in = {.latency = 20, .message = 5, .mbit = 10000};
+const struct gr_network gr_network_built_in = {.latency = 20, .mbit = 10000};
 
 /* Nominal rates of links in Mbit/s. */
 static const float rates[] = {10, 100, 200, 1000, 10000, 25000, 40000, 100000, 200000, 400000};
@@ -18,13 +18,11 @@ static const float rates[] = {10, 100, 200, 1000, 10000, 25000, 40000, 100000, 2
 #define ABOVE_NOMINAL 1.25
 
 /*
- * Times are in coarse classes: powers of four times the first one, with boundaries at its doubles.
- * Latency: 1.25, 5, 20, 80 ... 20480 us. Message: 0.3125, 1.25, 5, 20, 80 us.
+ * Latencies are in coarse classes: powers of four times the first one, with boundaries at its
+ * doubles: 1.25, 5, 20, 80 ... 20480 us.
  */
 #define LEAST_LATENCY 1.25
 #define MOST_LATENCY 20480.0
-#define LEAST_MESSAGE 0.3125
-#define MOST_MESSAGE 80.0
 
 /* No network is outside of these, in microseconds and in Mbit/s. */
 #define FASTEST_US 0.05
@@ -34,19 +32,18 @@ static const float rates[] = {10, 100, 200, 1000, 10000, 25000, 40000, 100000, 2
 
 int gr_network_good(const struct gr_network *n)
 {
-    return n->latency >= FASTEST_US && n->latency <= SLOWEST_US && n->message >= 0 &&
-           n->message <= SLOWEST_US && n->mbit >= SLOWEST_MBIT && n->mbit <= FASTEST_MBIT &&
-           n->wire >= 0 && n->wire <= SLOWEST_US;
+    return n->latency >= FASTEST_US && n->latency <= SLOWEST_US && n->mbit >= SLOWEST_MBIT &&
+           n->mbit <= FASTEST_MBIT && n->wire >= 0 && n->wire <= SLOWEST_US;
 }
 
-static double class_of_time(double us, double least, double most)
+static float class_of_latency(double us)
 {
-    double class = least;
+    double class = LEAST_LATENCY;
 
-    while (class < most && us > 2 * class) {
+    while (class < MOST_LATENCY && us > 2 * class) {
         class *= 4;
     }
-    return class;
+    return (float) class;
 }
 
 static float class_of_rate(double mbit)
@@ -69,10 +66,9 @@ struct gr_network gr_network_class(const struct gr_network *n, struct gr_network
     }
     class.mbit = (float) use.rails * class_of_rate(n->mbit);
     if (!use.shares_cores) {
-        class.latency = (float) class_of_time(n->latency, LEAST_LATENCY, MOST_LATENCY);
-        class.message = (float) class_of_time(n->message, LEAST_MESSAGE, MOST_MESSAGE);
+        class.latency = class_of_latency(n->latency);
     } else {
-        wire = (float) class_of_time(n->wire, LEAST_LATENCY, MOST_LATENCY);
+        wire = class_of_latency(n->wire);
         class.latency = wire > class.latency ? wire : class.latency;
     }
     return class;
@@ -83,8 +79,7 @@ static void times_text(const struct gr_network *n, const struct gr_network *clas
                        bool shares_cores, char *buf, size_t size)
 {
     if (!shares_cores) {
-        snprintf(buf, size, "latency %.1f us (class %g), %.2f us a message (class %g)", n->latency,
-                 class->latency, n->message, class->message);
+        snprintf(buf, size, "latency %.1f us (class %g)", n->latency, class->latency);
     } else if (n->wire > 0) {
         snprintf(buf, size, "latency %.1f us by the round trip of TCP (used: %g)", n->wire,
                  class->latency);
@@ -104,8 +99,7 @@ const char *gr_network_text(const struct gr_network *n, struct gr_network_use us
         snprintf(buf, size, "measured: %s, %.*f Mbit/s (class %.0f%s)", times, n->mbit < 10 ? 1 : 0,
                  n->mbit, class.mbit, use.rails > 1 ? ", all rails" : "");
     } else {
-        snprintf(buf, size, "built in: latency %g us, %g us a message, %.0f Mbit/s", class.latency,
-                 class.message, class.mbit);
+        snprintf(buf, size, "built in: latency %g us, %.0f Mbit/s", class.latency, class.mbit);
     }
     return buf;
 }

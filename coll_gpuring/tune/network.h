@@ -19,7 +19,6 @@
  */
 struct gr_network {
     float latency; /* of a short message one way, in microseconds */
-    float message; /* microseconds of its sender for one more short message */
     float mbit;    /* Mbit/s in one direction */
     /*
      * Where ranks share cores: half of the shortest round trip of the kernels on a TCP connection,
@@ -42,7 +41,7 @@ struct gr_network_use {
 /*
  * The classes that it is in, as values of the model. Built-in values where nothing good was
  * measured. Where ranks share cores, measured times of messages are times until a rank gets a core:
- * then the message is the built-in one, and so is the latency, unless n->wire is in a longer class.
+ * then the latency is the built-in one, unless n->wire is in a longer class.
  */
 struct gr_network gr_network_class(const struct gr_network *n, struct gr_network_use use);
 

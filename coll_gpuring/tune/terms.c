@@ -4,9 +4,14 @@
 
 #include "tune/copy_methods.h"
 
+#include <math.h>
+
+/* Where a message takes longer than some 20 us, it is under way for longer, which is no work. */
+#define MOST_MESSAGE 5.0
+
 double gr_terms_message(const struct gr_internode *nodes)
 {
-    return nodes->message > 0 ? nodes->message : nodes->step / 4;
+    return fmin(nodes->step / 4, MOST_MESSAGE);
 }
 
 /*

@@ -9,7 +9,7 @@
 uint32_t gr_terms_channels(const struct gr_costs *costs, const struct gr_select_args *q,
                            enum gr_copy_method method);
 
-/* What a further message to another node costs its sender, in microseconds. */
+/* What a further message to another node costs its sender, in microseconds: a part of a step. */
 double gr_terms_message(const struct gr_internode *nodes);
 
 /* Whether values are combined on their way. */

@@ -266,7 +266,6 @@ static void far_pipelines_wait_for_slots(void **state)
 
             q = nodes_question(GR_COLL_BCAST, 4, 1);
             q.internode.step = 5120;
-            q.internode.message = 5;
             q.internode.byte = 0.04;
             set_bytes(&q, bytes);
             us = gr_cost_internode(&gr_costs_host, &q, algos[k], 1, &chunk);

@@ -350,10 +350,9 @@ static struct gr_network shared_class_of(struct gr_network n)
 
 /* ---- classes ---- */
 
-static struct gr_network network_of(double latency, double message, double mbit)
+static struct gr_network network_of(double latency, double mbit)
 {
-    return (struct gr_network) {
-        .latency = (float) latency, .message = (float) message, .mbit = (float) mbit};
+    return (struct gr_network) {.latency = (float) latency, .mbit = (float) mbit};
 }
 
 static void a_nominal_rate_has_a_class_of_its_own(void **state)
@@ -367,42 +366,38 @@ static void a_nominal_rate_has_a_class_of_its_own(void **state)
     (void) state;
     for (k = 0; k < COUNT_OF(nominal); k++) {
         for (j = 0; j < COUNT_OF(reached); j++) {
-            assert_float_equal(class_of(network_of(20, 1, reached[j] * nominal[k])).mbit,
-                               nominal[k], 0);
+            assert_float_equal(class_of(network_of(20, reached[j] * nominal[k])).mbit, nominal[k],
+                               0);
         }
-        n = network_of(20, 1, nominal[k]);
+        n = network_of(20, nominal[k]);
         assert_float_equal(gr_network_class(&n, (struct gr_network_use) {.rails = 2}).mbit,
                            2 * nominal[k], 0);
     }
-    assert_float_equal(class_of(network_of(20, 1, 1)).mbit, 10, 0);
-    assert_float_equal(class_of(network_of(20, 1, 800000)).mbit, 400000, 0);
+    assert_float_equal(class_of(network_of(20, 1)).mbit, 10, 0);
+    assert_float_equal(class_of(network_of(20, 800000)).mbit, 400000, 0);
 }
 
 static void classes_of_times_are_coarse(void **state)
 {
     (void) state;
-    assert_float_equal(class_of(network_of(0.6, 1, 1000)).latency, 1.25, 0);
-    assert_float_equal(class_of(network_of(2.4, 1, 1000)).latency, 1.25, 0);
-    assert_float_equal(class_of(network_of(2.6, 1, 1000)).latency, 5, 0);
-    assert_float_equal(class_of(network_of(10.5, 1, 1000)).latency, 20, 0);
-    assert_float_equal(class_of(network_of(39, 1, 1000)).latency, 20, 0);
-    assert_float_equal(class_of(network_of(41, 1, 1000)).latency, 80, 0);
-    assert_float_equal(class_of(network_of(5040, 1, 1000)).latency, 5120, 0);
-    assert_float_equal(class_of(network_of(900000, 1, 1000)).latency, 20480, 0);
-    assert_float_equal(class_of(network_of(20, 0, 1000)).message, 0.3125, 0);
-    assert_float_equal(class_of(network_of(20, 4, 1000)).message, 5, 0);
-    assert_float_equal(class_of(network_of(20, 500, 1000)).message, 80, 0);
+    assert_float_equal(class_of(network_of(0.6, 1000)).latency, 1.25, 0);
+    assert_float_equal(class_of(network_of(2.4, 1000)).latency, 1.25, 0);
+    assert_float_equal(class_of(network_of(2.6, 1000)).latency, 5, 0);
+    assert_float_equal(class_of(network_of(10.5, 1000)).latency, 20, 0);
+    assert_float_equal(class_of(network_of(39, 1000)).latency, 20, 0);
+    assert_float_equal(class_of(network_of(41, 1000)).latency, 80, 0);
+    assert_float_equal(class_of(network_of(5040, 1000)).latency, 5120, 0);
+    assert_float_equal(class_of(network_of(900000, 1000)).latency, 20480, 0);
 }
 
 /* A rank that waits for a core makes a message late, by more than the network does. */
 static void where_ranks_share_cores_times_of_messages_do_not_count(void **state)
 {
-    struct gr_network late = network_of(5100, 300, 190), class;
+    struct gr_network late = network_of(5100, 190), class;
 
     (void) state;
     class = shared_class_of(late);
     assert_float_equal(class.latency, gr_network_built_in.latency, 0);
-    assert_float_equal(class.message, gr_network_built_in.message, 0);
     assert_float_equal(class.mbit, 200, 0);
 }
 
@@ -412,14 +407,13 @@ static void where_ranks_share_cores_the_wire_counts_if_it_is_long(void **state)
     static const struct {
         double wire, class;
     } rows[] = {{3, 20}, {17, 20}, {39, 20}, {41, 80}, {5040, 5120}};
-    struct gr_network n = network_of(7000, 300, 190);
+    struct gr_network n = network_of(7000, 190);
     size_t k;
 
     (void) state;
     for (k = 0; k < COUNT_OF(rows); k++) {
         n.wire = (float) rows[k].wire;
         assert_float_equal(shared_class_of(n).latency, rows[k].class, 0);
-        assert_float_equal(shared_class_of(n).message, gr_network_built_in.message, 0);
         assert_float_equal(shared_class_of(n).mbit, 200, 0);
         /* ranks with cores of their own go by their messages */
         assert_float_equal(class_of(n).latency, 5120, 0);
@@ -429,9 +423,8 @@ static void where_ranks_share_cores_the_wire_counts_if_it_is_long(void **state)
 /* The built-in values are in the classes that they are the values of. */
 static void what_no_network_has_is_built_in(void **state)
 {
-    const struct gr_network bad[] = {network_of(0, 0, 0),         network_of(20, 1, 0),
-                                     network_of(0, 1, 1000),      network_of(20, -1, 1000),
-                                     network_of(20, 1, INFINITY), network_of(NAN, 1, 1000)};
+    const struct gr_network bad[] = {network_of(0, 0), network_of(20, 0), network_of(0, 1000),
+                                     network_of(20, INFINITY), network_of(NAN, 1000)};
     struct gr_network class;
     size_t k;
 
@@ -482,20 +475,6 @@ static void measures_each_class_in_time(void **state)
     }
 }
 
-static void measures_what_a_message_costs(void **state)
-{
-    static const double costs[] = {0.3125, 1.25, 5};
-    size_t k;
-
-    (void) state;
-    for (k = 0; k < COUNT_OF(costs); k++) {
-        use_network(100000, 20, costs[k], 0);
-        use_ranks("0011");
-        (void) run();
-        assert_float_equal(class_of(end_all()).message, costs[k], 0);
-    }
-}
-
 static void a_far_network_has_its_rate(void **state)
 {
     static const double rates[] = {200, 1000};
@@ -520,7 +499,7 @@ static void a_far_network_has_its_rate(void **state)
 /* A job measures once: then ranks bring what one of them knows, be it another rank than rank 0. */
 static void what_a_rank_knows_is_not_measured_again(void **state)
 {
-    struct gr_network known = network_of(3, 0.5, 39000), found;
+    struct gr_network known = network_of(3, 39000), found;
     long sends;
 
     (void) state;
@@ -532,7 +511,7 @@ static void what_a_rank_knows_is_not_measured_again(void **state)
     assert_memory_equal(&found, &known, sizeof(found));
     assert_int_equal(sim.sends, 3 * 8); /* three rounds */
     /* all have learned it: the order of nonblocking calls, and further communicators, too */
-    sim.rank[5].process.network.network = network_of(0, 0, 0);
+    sim.rank[5].process.network.network = network_of(0, 0);
     sends = sim.sends;
     (void) run();
     found = end_all();
@@ -543,7 +522,7 @@ static void what_a_rank_knows_is_not_measured_again(void **state)
 /* Where ranks bring different values, the lowest one's holds for all. */
 static void the_lowest_rank_that_knows_counts(void **state)
 {
-    struct gr_network one = network_of(3, 0.5, 39000), other = network_of(50, 2, 900), found;
+    struct gr_network one = network_of(3, 39000), other = network_of(50, 900), found;
 
     (void) state;
     use_network(200, 15, 2, 65536);
@@ -702,61 +681,59 @@ static void says_for_whom_it_waits(void **state)
     keep_stuck();
 }
 
-/*
- * The latency that the user gives holds as it is. What a message costs its sender is what was
- * measured, or built in (5 us), but a quarter of a short latency at most.
- */
-static void a_latency_that_is_given_is_no_work(void **state)
+/* The latency that the user gives holds as it is. */
+static void the_model_gets_what_is_given_or_measured(void **state)
 {
     static const struct {
-        int latency;      /* given, us; 0: not */
-        double message;   /* measured, us; 0: nothing was measured */
-        double step, own; /* of the model */
-    } rows[] = {{0, 0, 20, 5},    {2, 0, 2, 0.5}, {20, 0, 20, 5},        {5000, 0, 5000, 5},
-                {0, 1, 20, 1.25}, {2, 1, 2, 0.5}, {5000, 1, 5000, 1.25}, {5000, 300, 5000, 80}};
+        int latency, mbit;      /* given; 0: not */
+        bool measured;          /* 20 us, 1000 Mbit/s */
+        double step, byte_mbit; /* of the model */
+    } rows[] = {{0, 0, false, 20, 10000},      {2, 0, false, 2, 10000},
+                {5000, 0, false, 5000, 10000}, {0, 0, true, 20, 1000},
+                {5000, 0, true, 5000, 1000},   {0, 300, true, 20, 300}};
     static unsigned char remote[2] = {0, 1};
     size_t k;
 
     (void) state;
     for (k = 0; k < COUNT_OF(rows); k++) {
-        struct gr_network measured = network_of(20, rows[k].message, 1000);
+        struct gr_network measured =
+            rows[k].measured ? network_of(20, 1000) : (struct gr_network) {0};
         struct gr_comm comm = {.rails = 1, .nodes = 2, .node_ranks = 1};
         struct gr_internode links;
 
-        measured = rows[k].message > 0 ? measured : (struct gr_network) {0};
         comm.params.value[GR_PARAM_NODES_LATENCY] = rows[k].latency;
+        comm.params.value[GR_PARAM_NODES_MBIT] = rows[k].mbit;
         links = mca_coll_gpuring_network_terms(&comm, &measured);
         assert_int_equal(links.nodes, 0); /* all ranks are on one node */
         comm.remote = remote;
         links = mca_coll_gpuring_network_terms(&comm, &measured);
         assert_int_equal(links.nodes, 2);
         assert_float_equal(links.step, rows[k].step, 0);
-        assert_float_equal(links.message, rows[k].own, 1e-6);
-        assert_float_equal(links.byte, 8.0 / (rows[k].message > 0 ? 1000 : 10000), 1e-9);
+        assert_float_equal(links.byte, 8.0 / rows[k].byte_mbit, 1e-9);
     }
 }
 
 /* What the model goes by, and no value that it does not use. */
 static void says_where_constants_come_from(void **state)
 {
-    struct gr_network measured = network_of(17, 1, 950);
+    struct gr_network measured = network_of(17, 950);
     struct gr_comm comm = {.rails = 1};
     char text[300];
 
     (void) state;
     mca_coll_gpuring_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
-    assert_string_equal(text, "built in: latency 20 us, 5 us a message, 10000 Mbit/s");
+    assert_string_equal(text, "built in: latency 20 us, 10000 Mbit/s");
     comm.params.value[GR_PARAM_NODES_LATENCY] = 50;
     mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
     assert_string_equal(text, "by parameters: latency 50 us; else measured: latency 17.0 us (class "
-                              "20), 1.00 us a message (class 1.25), 950 Mbit/s (class 1000)");
+                              "20), 950 Mbit/s (class 1000)");
     comm.params.value[GR_PARAM_NODES_MBIT] = 200;
     mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
     assert_string_equal(text, "by parameters: latency 50 us, 200 Mbit/s");
     comm.params.value[GR_PARAM_NODES_LATENCY] = 0;
     mca_coll_gpuring_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
-    assert_string_equal(text, "by parameters: 200 Mbit/s; else built in: latency 20 us, 5 us a "
-                              "message, 10000 Mbit/s");
+    assert_string_equal(text,
+                        "by parameters: 200 Mbit/s; else built in: latency 20 us, 10000 Mbit/s");
     comm.params.value[GR_PARAM_NODES_MBIT] = 0;
     comm.oversubscribed = true;
     mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
@@ -777,7 +754,6 @@ int main(void)
         cmocka_unit_test(where_ranks_share_cores_the_wire_counts_if_it_is_long),
         cmocka_unit_test(what_no_network_has_is_built_in),
         cmocka_unit_test(measures_each_class_in_time),
-        cmocka_unit_test(measures_what_a_message_costs),
         cmocka_unit_test(a_far_network_has_its_rate),
         cmocka_unit_test(what_a_rank_knows_is_not_measured_again),
         cmocka_unit_test(the_lowest_rank_that_knows_counts),
@@ -788,7 +764,7 @@ int main(void)
         cmocka_unit_test(who_comes_late_changes_nothing),
         cmocka_unit_test(a_message_that_fails_ends_the_call),
         cmocka_unit_test(says_for_whom_it_waits),
-        cmocka_unit_test(a_latency_that_is_given_is_no_work),
+        cmocka_unit_test(the_model_gets_what_is_given_or_measured),
         cmocka_unit_test(says_where_constants_come_from),
     };
 
