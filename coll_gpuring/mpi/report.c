@@ -20,6 +20,7 @@
 #include "timing/timer.h"
 #include "timing/timer_text.h"
 #include "tune/network.h"
+#include "tune/terms.h"
 
 #include "opal/mca/base/mca_base_pvar.h"
 
@@ -279,9 +280,12 @@ static const char *report_network(FILE *f, bool json, const char *comma)
         return comma;
     }
     fprintf(f,
-            "%s\n  {\"network\": \"measured\", \"latency_us\": %.3f, \"mbit\": %.1f, "
-            "\"latency_class_us\": %g, \"mbit_class\": %.0f}",
-            comma, n.latency, n.mbit, class.latency, class.mbit);
+            "%s\n  {\"network\": \"measured\", \"latency_us\": %.3f, \"message_us\": %.3f, "
+            "\"mbit\": %.1f, \"latency_class_us\": %g, \"message_class_us\": %g, "
+            "\"mbit_class\": %.0f}",
+            comma, n.latency, gr_terms_message(&(struct gr_internode) {.step = n.latency}), n.mbit,
+            class.latency, gr_terms_message(&(struct gr_internode) {.step = class.latency}),
+            class.mbit);
     return ",";
 }
 
