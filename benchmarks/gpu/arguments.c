@@ -2,7 +2,7 @@
 /* The options of arguments.h. */
 #include "arguments.h"
 
-#include "exec/gpu/args.h"
+#include "exec/gpu/op.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
     a->algo = GR_NALGOS;
     a->step = SIZE_STEP;
     a->shape = (struct world_shape) {.channels = 8, .slots = 8, .slot_bytes = 128 << 10};
-    a->run.patience = 20000;
+    a->run.patience = GR_GPU_PATIENCE;
     a->run.timeout = 60;
     a->run.corrupt = NULL != getenv("GPURING_BENCH_CORRUPT");
     a->run.bench = options_default();
@@ -110,33 +110,33 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
 
 void arguments_help(void)
 {
-    fputs("usage: gpuring_gpu [options] [COLLECTIVE...]\n"
-          "Measure kernels and links of devices without MPI, and NCCL beside them.\n\n"
-          "COLLECTIVE: allreduce allgather reduce_scatter bcast reduce, or all (default)\n"
-          "  -n RANKS        ranks (4), all on one device; with --processes rank i on device i "
-          "modulo their number\n"
-          "  -a ALGORITHM    ring chain tree flat oneshot twoshot, or all that the collective has "
-          "(default)\n"
-          "  --protocol NAME  simple (default), ll or ll128\n"
-          "  -b CHANNELS     blocks of each kernel (8)\n"
-          "  -s SLOTS        of each link (8)      -S BYTES  of each slot (128k)\n"
-          "  -m MIN:MAX      sizes in bytes (1M:64M)              --step FACTOR  from one to the "
-          "next (4)\n"
-          "  -i ITERS        timed calls (20 to 16M bytes, 5 above)      -x WARMUP  untimed before "
-          "them (2)\n"
-          "  -T -O -r -c --in-place, -o table or json: as in gpuring_bench, see its -h\n"
-          "  --json FILE     also writes JSON to a file\n"
-          "  --nccl LIBRARY  NCCL (libnccl.so.2, 2.30.3 or newer) in turn, with as many blocks "
-          "per rank\n"
-          "  --image FILE    the kernels of a file (make gpu-kit has some), not this program's\n"
-          "  --zero-copy     results are written straight into the receive buffers\n"
-          "  --processes     a process for each rank\n"
-          "  --patience N    polls without progress before a kernel leaves, to be relaunched "
-          "(20000)\n"
-          "  --timeout S     seconds after which a call is aborted (60)\n"
-          "  --costs         only the costs of classifying a pointer, launching and relaunching\n"
-          "  --attributes    only what the driver says of the device, and whether kernels load\n"
-          "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was, 3 when a call "
-          "failed or hung.\n",
-          stdout);
+    fputs(
+        "usage: gpuring_gpu [options] [COLLECTIVE...]\n"
+        "Measure kernels and links of devices without MPI, and NCCL beside them.\n\n"
+        "COLLECTIVE: allreduce allgather reduce_scatter bcast reduce, or all (default)\n"
+        "  -n RANKS        ranks (4), all on one device; with --processes rank i on device i "
+        "modulo their number\n"
+        "  -a ALGORITHM    ring chain tree flat oneshot twoshot, or all that the collective has "
+        "(default)\n"
+        "  --protocol NAME  simple (default), ll or ll128\n"
+        "  -b CHANNELS     blocks of each kernel (8)\n"
+        "  -s SLOTS        of each link (8)      -S BYTES  of each slot (128k)\n"
+        "  -m MIN:MAX      sizes in bytes (1M:64M)              --step FACTOR  from one to the "
+        "next (4)\n"
+        "  -i ITERS        timed calls (20 to 16M bytes, 5 above)      -x WARMUP  untimed before "
+        "them (2)\n"
+        "  -T -O -r -c --in-place, -o table or json: as in gpuring_bench, see its -h\n"
+        "  --json FILE     also writes JSON to a file\n"
+        "  --nccl LIBRARY  NCCL (libnccl.so.2, 2.30.3 or newer) in turn, with as many blocks "
+        "per rank\n"
+        "  --image FILE    the kernels of a file (make gpu-kit has some), not this program's\n"
+        "  --zero-copy     results are written straight into the receive buffers\n"
+        "  --processes     a process for each rank\n"
+        "  --patience N    polls without progress before a kernel leaves, to be relaunched (500)\n"
+        "  --timeout S     seconds after which a call is aborted (60)\n"
+        "  --costs         only the costs of classifying a pointer, launching and relaunching\n"
+        "  --attributes    only what the driver says of the device, and whether kernels load\n"
+        "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was, 3 when a call "
+        "failed or hung.\n",
+        stdout);
 }

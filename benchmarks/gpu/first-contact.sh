@@ -4,7 +4,7 @@
 # that folder, bash, awk, tar and a CUDA driver: no network, no Open MPI, no packages.
 #     first-contact.sh 1|2|3|4 OUT [--quick]
 #       1  is it right: the device's attributes, kernels against the host's executor, links by CUDA IPC, pointers, costs
-#       2  where does time go: rates by blocks, unrolls and slots, hops, launches, polls, one profile
+#       2  where does time go: rates by blocks, unrolls and slots, hops, launches, one profile
 #       3  the MPI component: ranks that share the device by time and under MPS, NCCL beside it, memcheck
 #       4  shared: 2, 4, 8 ranks of the component beside one kernel without a library, with and without MPS
 # Leaves OUT/first-contact-N/report.txt (Markdown, for docs) and OUT/first-contact-N.tar.gz with all files.
@@ -238,13 +238,13 @@ streams() {
 # A process for each rank: links and, with zero copy, buffers mapped by CUDA IPC.
 ipc() {
     if [ $quick = 1 ]; then
-        all "gpu --processes -n 2 -b 1 -S 4k -m 4k:4k -i 1 -x 0 -c --patience 500 -a ring allreduce" \
-            "gpu --processes -n 2 -b 1 -S 4k -m 4k:4k -i 1 -x 0 -c --patience 500 -a ring --zero-copy allgather"
+        all "gpu --processes -n 2 -b 1 -S 4k -m 4k:4k -i 1 -x 0 -c -a ring allreduce" \
+            "gpu --processes -n 2 -b 1 -S 4k -m 4k:4k -i 1 -x 0 -c -a ring --zero-copy allgather"
         return
     fi
-    all "gpu --processes -n 2 -b 4 -m 64k:1M -i 2 -x 0 -c --patience 500 -a ring" \
-        "gpu --processes -n 2 -b 4 -m 64k:1M -i 2 -x 0 -c --patience 500 -a ring --zero-copy allreduce allgather" \
-        "gpu --processes -n 4 -b 4 -m 64k:64k -i 2 -x 0 -c --patience 500 -a ring"
+    all "gpu --processes -n 2 -b 4 -m 64k:1M -i 2 -x 0 -c -a ring" \
+        "gpu --processes -n 2 -b 4 -m 64k:1M -i 2 -x 0 -c -a ring --zero-copy allreduce allgather" \
+        "gpu --processes -n 4 -b 4 -m 64k:64k -i 2 -x 0 -c -a ring"
 }
 
 # Also classifies pointers; a wrong answer is an error.
@@ -353,19 +353,6 @@ hops() {
 
 # What a launch costs, until it is put, until its end is seen, and again after a wait in vain.
 launches() { gpu --costs; }
-
-# Processes that share the device by time: a kernel that waits leaves after so many polls.
-polls() {
-    local status=0 patience
-    for patience in 40 500 $(sized '' '5000 20000'); do
-        json "polls-$patience" --processes -n 2 -b 1 -a ring -m "$(sized 4k:4k 64k:64k)" -S 16k -i "$(sized 2 20)" -x 1 \
-            --patience "$patience" allreduce || status=$?
-        rows "polls-$patience" '{
-            printf "%d polls: median %.1f us, %.2f launches per call and rank\n", polls, number("us"), number("launches")
-        }' -v "polls=$patience"
-    done
-    return $status
-}
 
 profile() {
     local tool
@@ -566,7 +553,6 @@ case $part in
         step slots 60
         step hops 60
         step launches 30
-        step polls 60
         step profile 60
         ;;
     4)

@@ -8,7 +8,7 @@
 
 #include "common/device.h"
 #include "cuda/error.h"
-#include "exec/gpu/args.h"
+#include "exec/gpu/op.h"
 #include "topo/gpus.h"
 
 #include <err.h>
@@ -99,7 +99,7 @@ int tune_devices_open(struct tune_devices *d, struct crew *crew, int *beside)
     struct world_shape shape = {.algo = GR_ALGO_TREE, .slots = SLOTS, .slot_bytes = SLOT_BYTES};
 
     *d = (struct tune_devices) {
-        .options = {.bench = options_default(), .patience = 20000, .timeout = 60}};
+        .options = {.bench = options_default(), .patience = GR_GPU_PATIENCE, .timeout = 60}};
     d->options.bench.warmup = 1;
     open_gpu(d, crew->first);
     few = processes && (NULL == d->gpu || gr_gpus_count(d->gpus) < 2);

@@ -14,14 +14,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/*
- * Polls of a counter after which a block exits: some milliseconds if no other rank uses the device.
- * Fewer if one does, since its kernel may be the one that is waited for, and not be resident. Also
- * fewer between nodes, where other kernels can run while messages are in flight.
- */
-#define PATIENCE 20000
-#define PATIENCE_SHARED 500
-
 /* Most polls between two launches, when launches make no progress. */
 #define MAX_PAUSE 4096
 
@@ -131,7 +123,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     a->cursor = gr_gpu_team_region(team, GR_REGION_CURSORS);
     a->report = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_pinned(team, GR_PINNED_REPORTS);
     a->abort = (gr_gpu_ptr) (uintptr_t) gr_gpu_team_pinned(team, GR_PINNED_ABORT);
-    a->patience = team->shares_device || NULL != team->remote ? PATIENCE_SHARED : PATIENCE;
+    a->patience = GR_GPU_PATIENCE;
     a->slot_bytes = simple ? team->slot_bytes : gr_line_slot_bytes(r.protocol);
     a->slot_elems = most / r.elem_bytes;
     a->threads = simple ? GR_GPU_THREADS : r.threads + 32;

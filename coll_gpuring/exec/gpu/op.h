@@ -17,6 +17,12 @@
 #include "exec/gpu/send_gate.h"
 #include "exec/gpu/team.h"
 
+/*
+ * Polls of a counter after which a block exits, some 0.2 ms: a launch takes a few microseconds, and
+ * meanwhile other kernels have the device, perhaps the one that is waited for.
+ */
+#define GR_GPU_PATIENCE 500
+
 struct gr_gpu_op {
     struct gr_gpu_team *team;
     struct gr_gpu_args args;  /* the argument of launches */

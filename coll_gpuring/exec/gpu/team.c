@@ -228,7 +228,6 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
     team->nchannels = team->usable = params->nchannels;
     team->nslots = params->nslots;
     team->slot_bytes = params->slot_bytes;
-    team->shares_device = ranks > 1;
     team->path = params->path;
     team->one_device = GR_PATH_SAME == params->path && gr_leader_fits(params->p);
     team->contends = params->contends;

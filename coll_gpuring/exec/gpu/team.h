@@ -30,7 +30,6 @@ struct gr_gpu_team {
     uint32_t nslots;             /* slots of a link */
     size_t slot_bytes;           /* of a slot in protocol Simple */
     uint32_t usable;             /* channels of calls, agreed by all ranks in the last set-up */
-    int shares_device;           /* another rank uses the same device */
     int one_device;              /* all ranks use the same device; the same on all ranks */
     int contends;                /* some ranks share a device without MPS; the same on all ranks */
     int refused;                 /* some rank cannot use devices; agreed by all ranks */

@@ -102,10 +102,10 @@ efficiency() {
 
 processes() {
     for n in 2 4; do
-        right "$n processes, links by CUDA IPC" --processes -n $n -b 2 -S 16k -m 64k:256k -i 1 -x 0 -c --patience 500
+        right "$n processes, links by CUDA IPC" --processes -n $n -b 2 -S 16k -m 64k:256k -i 1 -x 0 -c
         show
     done
-    right "processes, zero copy" --processes -n 3 -b 2 -S 4k -m 4k:64k -i 1 -x 0 -c --patience 500 --zero-copy
+    right "processes, zero copy" --processes -n 3 -b 2 -S 4k -m 4k:64k -i 1 -x 0 -c --zero-copy
     if ! command -v nvidia-cuda-mps-control >/dev/null; then
         tap_skip "processes under MPS" "no nvidia-cuda-mps-control"
         return
