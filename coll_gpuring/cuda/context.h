@@ -29,16 +29,23 @@ struct gr_cuda_saved {
 int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved);
 void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved);
 
-/* Evaluate `call` in a device's context. rc: its result, or the error of gr_cuda_enter(). */
-#define GR_IN_CONTEXT(rc, gpu, call)                                       \
-    do {                                                                   \
-        struct gr_cuda_saved saved_;                                       \
-        (rc) = gr_cuda_enter(&(gpu)->gpus->cuda, (gpu)->context, &saved_); \
-        if (0 == (rc)) {                                                   \
-            (rc) = (call);                                                 \
-            gr_cuda_leave(&(gpu)->gpus->cuda, &saved_);                    \
-        }                                                                  \
+#define GR_ENTERED(rc, gpu, enter, call)                \
+    do {                                                \
+        struct gr_cuda_saved saved_;                    \
+        (rc) = (enter);                                 \
+        if (0 == (rc)) {                                \
+            (rc) = (call);                              \
+            gr_cuda_leave(&(gpu)->gpus->cuda, &saved_); \
+        }                                               \
     } while (0)
+
+/* Evaluate `call` in a device's context. rc: its result, or the error of gr_cuda_enter(). */
+#define GR_IN_CONTEXT(rc, gpu, call) \
+    GR_ENTERED(rc, gpu, gr_cuda_enter(&(gpu)->gpus->cuda, (gpu)->context, &saved_), call)
+
+/* The same by gr_cuda_enter_alive(), for what begins a collective. */
+#define GR_IN_LIVE_CONTEXT(rc, gpu, call) \
+    GR_ENTERED(rc, gpu, gr_cuda_enter_alive((gpu)->gpus, (gpu)->ordinal, &saved_), call)
 
 /*
  * GR_IN_CONTEXT() for a call that may be repeated without harm: a query, a wait, or a copy. One that
@@ -56,8 +63,9 @@ void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved
     } while (0)
 
 /*
- * gr_cuda_enter() with a device's primary context, to destroy objects in it. Returns an error if
- * the application has reset the context, which destroyed them, or the driver has shut down.
+ * gr_cuda_enter() with a device's primary context, to use or destroy objects in it. Returns an error
+ * if the application has reset the context, which destroyed them, or the driver has shut down. Their
+ * handles may be those of new objects since.
  */
 int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, struct gr_cuda_saved *saved);
 

@@ -107,6 +107,14 @@ int gr_gpus_current(const struct gr_gpus *gpus)
 
 /* ---- a device ---- */
 
+int gr_gpu_check(struct gr_gpu *gpu)
+{
+    int rc;
+
+    GR_IN_LIVE_CONTEXT(rc, gpu, 0);
+    return rc;
+}
+
 static const char *const kernel_names[GR_NENTRIES][GR_NKERNELS] = {
 #define CHANNELS_NAME(type, op) "gr_kernel_" #type "_" #op,
     {GR_KERNELS(CHANNELS_NAME) "gr_kernel_copy"},

@@ -79,6 +79,9 @@ int gr_gpu_load_kernels_from(struct gr_gpu *gpu, const void *image);
  */
 int gr_gpu_load_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel kernel);
 
+/* 0, or an error: the application has reset the device, where all that gpuring had is gone. */
+int gr_gpu_check(struct gr_gpu *gpu);
+
 /* Properties of a device. */
 struct gr_gpus *gr_gpu_owner(const struct gr_gpu *gpu);
 int gr_gpu_ordinal(const struct gr_gpu *gpu);

@@ -100,7 +100,7 @@ int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
 {
     int rc;
 
-    GR_IN_CONTEXT(rc, stream->gpu, follow(stream));
+    GR_IN_LIVE_CONTEXT(rc, stream->gpu, follow(stream));
     return rc;
 }
 
@@ -151,7 +151,7 @@ int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
     int rc;
 
-    GR_IN_CONTEXT(
+    GR_IN_LIVE_CONTEXT(
         rc, stream->gpu,
         GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, point->event, CU_EVENT_WAIT_DEFAULT));
     return rc;
@@ -272,7 +272,7 @@ int gr_gpu_stream_note(struct gr_gpu_stream *stream)
 {
     int rc;
 
-    GR_IN_CONTEXT(rc, stream->gpu, record_default(&stream->gpu->gpus->cuda, stream->event));
+    GR_IN_LIVE_CONTEXT(rc, stream->gpu, record_default(&stream->gpu->gpus->cuda, stream->event));
     return rc;
 }
 

@@ -63,12 +63,15 @@ static int leader_start(struct gr_op *op)
         return GR_ERR_FAILED;
     }
     rc = op->hooks->reached(op, gpu, true);
+    if (rc < 0) {
+        return rc;
+    }
     run->ready = 1 == rc;
     gr_leader_begin(&run->run, gpu->leader, gr_team_boards(op->queue->team, GR_WAY_LEADER),
                     &op->data.spec, (enum gr_kernel) op->kernel,
                     (gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
                     !run->ready);
-    return rc < 0 ? rc : 0;
+    return 0;
 }
 
 static int leader_poll(struct gr_op *op, uint64_t *moved)

@@ -60,14 +60,16 @@ static int follow(const struct gr_op *op, struct gr_gpu_team *team)
 static int reached(const struct gr_op *op, struct gr_gpu_team *team, bool note)
 {
     const struct gr_points *after = &gr_mpi_op(op)->stage.after;
-    int rc = 1, k;
+    int rc = 0, k;
 
     if (note && 0 != follow_others(op, team)) {
         return GR_ERR_FAILED;
     }
-    if (0 == after->n) {
-        rc = note ? gr_gpu_stream_note(team->stream) : 0;
-        rc = rc < 0 ? rc : gr_gpu_stream_noted(team->stream);
+    if (note) {
+        rc = 0 == after->n ? gr_gpu_stream_note(team->stream) : gr_gpu_check(team->gpu);
+    }
+    if (0 == rc) {
+        rc = 0 == after->n ? gr_gpu_stream_noted(team->stream) : 1;
     }
     for (k = 0; k < after->n && 1 == rc; k++) {
         rc = gr_gpu_point_reached(&after->at[k]);

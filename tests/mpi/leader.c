@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that share one device: leader [MIB | takeover | stopped]. Every result is compared bit for
+ * Ranks that share one device: leader [MIB | takeover | stopped | reset WHOSE]. Every result is compared bit for
  * bit: sums of floats are those in the order of ranks, whichever rank comes last, wherever buffers
  * lie and however long they live.
  *
  *     MIB        calls of that many are made besides
  *     takeover   each rank in turn has come, and is stopped: the others end the call without it
  *     stopped    rank 0 stops itself while its kernel runs; a script continues it, of 2 ranks
+ *     reset      a rank resets its device between calls: the leader's (0), or another's (1)
  *
  * GPURING_MEMORY=device. A buffer is used by one call, by several, or by several on some ranks
  * only: a leader copies young buffers and maps old ones.
@@ -477,6 +478,112 @@ static void stopped(void)
     persistent_free(&p);
 }
 
+/* ---- a rank that resets its device ---- */
+
+enum { RESET_COUNT = 1000, RESET_WAYS = 4 };
+
+/* A call in which rank 1 has no input or no output, and others. Returns MPI's code. */
+static int call_of(int way, MPI_Comm comm, const struct memory *m)
+{
+    MPI_Request request;
+    int rc;
+
+    switch (way) {
+    case 0:
+        return MPI_Bcast(m->out, RESET_COUNT, MPI_FLOAT, 0, comm);
+    case 1:
+        return MPI_Reduce(m->in, m->out, RESET_COUNT, MPI_FLOAT, MPI_SUM, 0, comm);
+    case 2:
+        return MPI_Allreduce(m->in, m->out, RESET_COUNT, MPI_FLOAT, MPI_SUM, comm);
+    default:
+        rc = MPI_Iallreduce(m->in, m->out, RESET_COUNT, MPI_FLOAT, MPI_SUM, comm, &request);
+        return MPI_SUCCESS == rc ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+    }
+}
+
+/* Inputs are 1 on rank 0, and 2 on others. */
+static void fill_for_reset(const struct memory *m)
+{
+    float data[RESET_COUNT];
+
+    for (int i = 0; i < RESET_COUNT; i++) {
+        data[i] = 0 == test_rank ? 1 : 2;
+    }
+    devmem_put(m->in, data, sizeof data);
+    devmem_put(m->out, data, sizeof data);
+}
+
+static bool is_after_reset(int way, const struct memory *m)
+{
+    float data[RESET_COUNT];
+    float want = 0 == way ? 1 : 1 == way && 0 != test_rank ? 2 : 2 * test_size - 1;
+    bool ok = true;
+
+    devmem_get(data, m->out, sizeof data);
+    for (int i = 0; i < RESET_COUNT; i++) {
+        ok = ok && data[i] == want;
+    }
+    return ok;
+}
+
+static void reset_device(struct memory *m)
+{
+    int (*reset)(int) = (int (*)(int)) devmem_driver("cuDevicePrimaryCtxReset_v2");
+    int (*retain)(void **, int) = (int (*)(void **, int)) devmem_driver("cuDevicePrimaryCtxRetain");
+    void *context;
+
+    if (0 != reset(0) || 0 != retain(&context, 0)) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    m->elements = 0;
+    have(m, RESET_COUNT);
+}
+
+/*
+ * Rank 1 comes last to the first calls, with work on its default stream, so it leads. Then one
+ * rank's device is reset: each call fails on all ranks, or is right on all.
+ */
+static void reset(int whose)
+{
+    MPI_Comm comms[RESET_WAYS];
+    struct memory m = {0};
+    int victim = 0 == whose ? 1 : 0;
+
+    have(&m, RESET_COUNT);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* MPI_Wait's */
+    for (int way = 0; way < RESET_WAYS; way++) {
+        bool ok = true;
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[way]);
+        MPI_Comm_set_errhandler(comms[way], MPI_ERRORS_RETURN);
+        for (int k = 0; k < 4; k++) { /* their buffers are mapped at last */
+            fill_for_reset(&m);
+            if (1 == test_rank) {
+                quick_sleep(5000);
+                devmem_set_later(scratch, 0, 4096);
+            }
+            ok = MPI_SUCCESS == call_of(way, comms[way], &m) && is_after_reset(way, &m) && ok;
+        }
+        tap_check(ok, "before the reset, way %d", way);
+    }
+    tap_sync();
+    if (victim == test_rank) {
+        reset_device(&m);
+    }
+    for (int way = 0; way < RESET_WAYS; way++) {
+        bool good, all_good;
+
+        fill_for_reset(&m);
+        good = MPI_SUCCESS == call_of(way, comms[way], &m);
+        all_good = tap_agree(good);
+        tap_check(good == all_good && (!good || is_after_reset(way, &m)),
+                  "rank %d has reset its device, way %d: the same end on all ranks", victim, way);
+        tap_note("way %d %s", way, all_good ? "was done" : "failed");
+        MPI_Comm_free(&comms[way]);
+    }
+    have(&m, 0);
+}
+
 /* ---- the main program ---- */
 
 static void all_lives(int mib)
@@ -498,7 +605,10 @@ int main(int argc, char **argv)
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     calls = rng_key(test_seed, 1, 0);
     delays = rng_key((uint64_t) env_long("GPURING_DELAYS", 1), 2, (uint64_t) test_rank);
-    if (FORM_PERSISTENT >= forms_here && what[0] > '9') {
+    if (0 == strcmp(what, "reset")) {
+        scratch = devmem_alloc(DEVMEM_DEVICE, 4096);
+        reset(argc > 2 ? atoi(argv[2]) : 0);
+    } else if (FORM_PERSISTENT >= forms_here && what[0] > '9') {
         tap_skip("this Open MPI has none", "persistent collectives");
     } else if (0 == strcmp(what, "takeover")) {
         takeover();

@@ -81,8 +81,10 @@ on_devices "one device, an algorithm is forced: kernels of all ranks" good_by_ch
     --mca coll_gpuring_algorithm ring -- devices crossed
 on_devices "the leader is forced" good_by_leader 2 $small --mca coll_gpuring_algorithm leader -- devices crossed
 
-# ---- a rank that does not come ----
+# ---- a rank that resets its device, or does not come ----
 
+FAKECUDA_DELAY=5 on_devices "the leader resets its device between calls" good_by_leader 2 $avx -- leader reset 0
+FAKECUDA_DELAY=5 on_devices "another rank resets its device between calls" good_by_leader 2 $avx -- leader reset 1
 on_devices "calls that differ: an error" all_good 3 $avx -- devices differ
 on_devices "a rank that has come and is stopped: others lead" good_by_leader 3 $avx -- leader takeover
 # ROW WHOSE-PID PATTERN [OPTIONS...] -- PROGRAM...: the pattern is seen; then that rank continues

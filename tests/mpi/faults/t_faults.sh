@@ -115,7 +115,7 @@ driver_calls() {
         "$work/calls10.0" "$work/calls60.0"
 }
 if has_driver; then
-    for row in 'oneshot 16' 'leader 24'; do
+    for row in 'oneshot 18' 'leader 24'; do
         cost=$(driver_calls "${row% *}")
         echo "# calls of the driver for an allreduce, ${row% *}: $cost"
         [ "${cost:-99}" -le "${row#* }" ]
