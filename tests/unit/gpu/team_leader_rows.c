@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rows of team_test: one kernel for both ranks of a device (exec/gpu/leader.h), one of which leaves
- * a call, or has a driver that fails. Rank 1 comes first, so rank 0 leads.
+ * a call, or has a driver that fails. The rank that comes last leads.
  */
 #include "team_rows.h"
 
@@ -106,13 +106,12 @@ static void begin_both(struct pair *d)
     begin(d, 1);
 }
 
-/* Rank 1 comes. */
-static void come(struct pair *d)
+static void come(struct pair *d, int rank)
 {
     time_t last = time(NULL) + SOON;
 
-    while (GR_LEADER_ARRIVED != d->runs[1].state) {
-        CHECK_INT(poll_rank(d, 1), GR_AGAIN);
+    while (GR_LEADER_ARRIVED != d->runs[rank].state) {
+        CHECK_INT(poll_rank(d, rank), GR_AGAIN);
         CHECK(time(NULL) <= last);
     }
 }
@@ -123,7 +122,6 @@ static void end_both(struct pair *d, int want)
     time_t last = time(NULL) + SOON;
     int rc[RANKS] = {GR_AGAIN, GR_AGAIN}, r;
 
-    come(d);
     while (GR_AGAIN == rc[0] || GR_AGAIN == rc[1]) {
         for (r = 0; r < RANKS; r++) {
             rc[r] = GR_AGAIN == rc[r] ? poll_rank(d, r) : rc[r];
@@ -139,16 +137,16 @@ static void refuses(struct pair *d, enum td_function function, int rank, unsigne
 {
     begin_both(d);
     td_fail(function, rank, 0, times, CUDA_ERROR_UNKNOWN);
+    come(d, 1);
     end_both(d, GR_ERR_FALLBACK);
     CHECK_INT(td_left(function), 0);
 }
 
-static void works(struct pair *d)
+static void ends_right(struct pair *d)
 {
     int32_t data[COUNT];
     int r, i;
 
-    begin_both(d);
     end_both(d, GR_DONE);
     for (r = 0; r < RANKS; r++) {
         CHECK_INT(gr_gpu_copy(d->world.ranks[r].gpu, data, (void *) d->out[r], sizeof(data)), 0);
@@ -156,6 +154,13 @@ static void works(struct pair *d)
             CHECK_INT(data[i], 3 * (i + d->salt));
         }
     }
+}
+
+static void works(struct pair *d, int first)
+{
+    begin_both(d);
+    come(d, first);
+    ends_right(d);
 }
 
 /* Rank 1 has come, and leaves: its buffers may be gone when rank 0 comes. */
@@ -166,10 +171,10 @@ void a_call_that_a_rank_has_left_is_not_launched(void)
     unsigned launches;
 
     open_pair(&d);
-    works(&d);
+    works(&d, 1);
     launches = td_calls(TD_LAUNCH, 0);
     begin_both(&d);
-    come(&d);
+    come(&d, 1);
     td_rank = 1;
     CHECK_INT(gr_leader_abort(&d.runs[1]), 1);
     while (GR_LEADER_STOPPED != d.runs[0].state) {
@@ -189,7 +194,45 @@ void what_fails_before_the_launch_is_a_refusal_of_all(void)
     open_pair(&d);
     refuses(&d, TD_COPY, 1, TD_TRIES);
     refuses(&d, TD_LAUNCH, 0, 1);
-    works(&d);
-    works(&d);
+    works(&d, 1);
+    works(&d, 1);
+    close_pair(&d);
+}
+
+/* While rank 0 looks at the clock rank 1 advances, once. */
+static struct pair *clock_read;
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    struct pair *d = clock_read;
+
+    if (NULL != d && 0 == td_rank) {
+        clock_read = NULL;
+        CHECK_INT(poll_rank(d, 1), GR_AGAIN);
+        td_rank = 0;
+    }
+    return __real_clock_gettime(clock, now);
+}
+
+/* Rank 1 has led before. It claims the call between the look and the claim of rank 0. */
+void one_of_two_that_claim_leads(void)
+{
+    struct pair d;
+    unsigned launches;
+
+    open_pair(&d);
+    works(&d, 0);
+    launches = td_calls(TD_LAUNCH, 0) + td_calls(TD_LAUNCH, 1);
+    begin_both(&d);
+    come(&d, 1);
+    come(&d, 0);
+    d.runs[0].since -= 1; /* rank 1 has not come for a second */
+    clock_read = &d;
+    CHECK_INT(poll_rank(&d, 0), GR_AGAIN);
+    CHECK(NULL == clock_read);
+    CHECK_INT(d.runs[1].state, GR_LEADER_LEADS);
+    CHECK_INT(d.runs[0].state, GR_LEADER_ARRIVED);
+    CHECK_INT(td_calls(TD_LAUNCH, 0) + td_calls(TD_LAUNCH, 1), launches + 1);
+    ends_right(&d);
     close_pair(&d);
 }

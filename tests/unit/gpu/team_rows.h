@@ -45,6 +45,7 @@ void what_is_for_other_nodes_waits_for_the_gate(void);
 void the_end_waits_for_the_gate(void);
 
 /* team_leader_rows.c */
+void one_of_two_that_claim_leads(void);
 void a_call_that_a_rank_has_left_is_not_launched(void);
 void what_fails_before_the_launch_is_a_refusal_of_all(void);
 

@@ -386,6 +386,7 @@ static struct row rows[] = {
      "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"},
     ROW(calls_are_aborted_anywhere, NULL),
     ROW(abort_needs_no_launch, NULL),
+    ROW(one_of_two_that_claim_leads, NULL),
     ROW(a_call_that_a_rank_has_left_is_not_launched, NULL),
     ROW(what_fails_before_the_launch_is_a_refusal_of_all, NULL),
     ROW(a_launch_fails, NULL),
