@@ -111,9 +111,17 @@ def messages(top):
             yield "".join(re.findall(r"\"((?:[^\"\\]|\\.)*)\"", literals))
 
 
+def waits(top):
+    """What executors say that a rank waits for: the strings of their functions `explain`."""
+    for source in sorted((top / "coll_gpuring").rglob("*.c")):
+        function = r"^(?:static )?void \w+_explain\([^;{]*\)\n{.*?^}"
+        for body in re.findall(function, source.read_text(), re.M | re.S):
+            yield from re.findall(r"\"((?:[^\"\\]|\\.)*)\"", body)
+
+
 def missing_messages(top):
     page = " ".join((top / "docs/troubleshooting.md").read_text().split())
-    for text in messages(top):
+    for text in [*messages(top), *waits(top)]:
         for part in fragments(text):
             if part not in page:
                 yield f"docs/troubleshooting.md lacks \"{part}\", of: {text}"
