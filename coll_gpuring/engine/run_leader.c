@@ -43,6 +43,14 @@ static int leader_prepare(struct gr_op *op)
 
 /* ---- start, progress, and the end ---- */
 
+void mca_coll_gpuring_leader_mark(const struct gr_op_queue *queue)
+{
+    if (NULL != queue->gpu && NULL != queue->gpu->leader &&
+        !mca_coll_gpuring_queues_any(queue->comm->process)) {
+        gr_leader_map_wanted(queue->gpu->leader);
+    }
+}
+
 static void stop_writing(struct gr_op *op)
 {
     if (op->run.leader.writing) {
@@ -70,7 +78,8 @@ static int leader_start(struct gr_op *op)
     gr_leader_begin(&run->run, gpu->leader, gr_team_boards(op->queue->team, GR_WAY_LEADER),
                     &op->data.spec, (enum gr_kernel) op->kernel,
                     (gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
-                    !run->ready);
+                    !run->ready,
+                    !op->nonblocking && !mca_coll_gpuring_queues_any(op->comm->process));
     return 0;
 }
 

@@ -18,6 +18,11 @@ struct gr_leader_op {
     double leave_by;
 };
 
+struct gr_op_queue;
+
+/* The application starts a nonblocking call of the queue: nothing is on its streams behind it yet. */
+void mca_coll_gpuring_leader_mark(const struct gr_op_queue *queue);
+
 extern const struct gr_executor mca_coll_gpuring_run_leader;
 
 #endif

@@ -33,6 +33,7 @@
 #include "base/status.h"
 #include "cuda/error.h"
 #include "exec/gpu/connect.h"
+#include "exec/gpu/leader.h"
 #include "exec/gpu/team.h"
 #include "link/host_links.h"
 #include "link/team.h"
@@ -191,6 +192,21 @@ static void test_direct(struct gr_team *team, const struct gr_comm *comm)
     team->tested = true;
 }
 
+static bool has_leader(const struct gr_setup *s)
+{
+    return !s->device && GR_WAY_LEADER == s->way && NULL != s->queue->gpu &&
+           NULL != s->queue->gpu->leader;
+}
+
+/* This rank's board has its slab when all have agreed. */
+static void offer_slab(const struct gr_setup *s)
+{
+    const struct gr_mailbox *box = &gr_team_boards(s->queue->team, GR_WAY_LEADER)->box;
+    unsigned char *board = gr_slab_base(s->join.in.host[0].slab);
+
+    gr_leader_offer(s->queue->gpu->leader, board + gr_board_set_offset(box->p, 0, box->stride));
+}
+
 /* Map the last handles, and start to agree on this rank's status. */
 static int begin_agreement(struct gr_setup *s)
 {
@@ -200,6 +216,9 @@ static int begin_agreement(struct gr_setup *s)
     mca_coll_gpuring_endpoints_map(s, &s->join.status);
     s->result.status = gr_join_map(&s->join, &s->result.agreed);
     s->result.status = 0 == s->result.status ? gr_pool_check(s->pool) : s->result.status;
+    if (0 == s->result.status && has_leader(s)) {
+        offer_slab(s);
+    }
     s->result.rank = s->queue->comm->rank;
     s->result.nonce = nonce_new();
     if (0 != s->result.status && s->device && '\0' == s->why[0]) {
@@ -326,6 +345,9 @@ void mca_coll_gpuring_setup_end(struct gr_setup *s)
     mca_coll_gpuring_setup_log(s);
     mca_coll_gpuring_endpoints_end(s);
     gr_join_end(&s->join, s->result.status, &s->result.agreed);
+    if (0 == s->result.status && has_leader(s)) {
+        gr_leader_accept(s->queue->gpu->leader, gr_team_boards(s->queue->team, GR_WAY_LEADER));
+    }
     if (GR_ERR_SPACE == s->result.status || GR_ERR_NOMEM == s->result.status) {
         gr_pool_trim(s->pool);
     }

@@ -216,6 +216,22 @@ static int map_own(struct gr_ipc_cache *cache, const struct gr_ipc_handle *handl
     return 0;
 }
 
+static int is_own(const struct gr_ipc_cache *cache, const struct gr_ipc_handle *handle)
+{
+    return cache->process == handle->of.process && (int32_t) getpid() == handle->of.pid;
+}
+
+int gr_ipc_cache_is_mapped(struct gr_ipc_cache *cache, const struct gr_ipc_handle *handle)
+{
+    int is;
+
+    pthread_mutex_lock(&cache->lock);
+    is = is_own(cache, handle) || was_refused(cache, &handle->of) ||
+         NULL != find(cache, &handle->of);
+    pthread_mutex_unlock(&cache->lock);
+    return is;
+}
+
 int gr_ipc_cache_map(struct gr_ipc_cache *cache, const struct gr_ipc_handle *handle,
                      struct gr_ipc_mapped *mapped)
 {
@@ -226,7 +242,7 @@ int gr_ipc_cache_map(struct gr_ipc_cache *cache, const struct gr_ipc_handle *han
     if (!gr_ipc_handle_valid(handle) || handle->offset > handle->of.bytes) {
         return GR_ERR_PEER;
     }
-    if (cache->process == handle->of.process && (int32_t) getpid() == handle->of.pid) {
+    if (is_own(cache, handle)) {
         return map_own(cache, handle, mapped);
     }
     pthread_mutex_lock(&cache->lock);

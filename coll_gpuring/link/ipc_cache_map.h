@@ -24,6 +24,9 @@ struct gr_ipc_mapped {
 int gr_ipc_cache_map(struct gr_ipc_cache *cache, const struct gr_ipc_handle *handle,
                      struct gr_ipc_mapped *mapped);
 
+/* Whether gr_ipc_cache_map() would only search: it opens nothing, so it waits for nothing. */
+int gr_ipc_cache_is_mapped(struct gr_ipc_cache *cache, const struct gr_ipc_handle *handle);
+
 /*
  * No kernel of this process uses the buffer any more. Once for each gr_ipc_cache_map(). The mapping
  * stays in the cache.

@@ -7,6 +7,7 @@
 #include "engine/log.h"
 #include "engine/op_hooks.h"
 #include "engine/op_queue.h"
+#include "engine/run_leader.h"
 #include "mpi/buffers.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/overlap.h"
@@ -129,4 +130,5 @@ void mca_coll_gpuring_op_mark(struct gr_mpi_op *op, const struct gr_op_queue *qu
 {
     mca_coll_gpuring_points_set(&op->stage.after, &op->call,
                                 NULL == queue->gpu ? NULL : queue->gpu->gpu);
+    mca_coll_gpuring_leader_mark(queue);
 }

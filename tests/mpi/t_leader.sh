@@ -65,7 +65,8 @@ for where in $(depth own 'own foreign'); do
     FAKECUDA_DELAY=5 on_devices "order against the default stream, $where" good_by_leader 3 $avx -- streams $where
     FAKECUDA_DELAY=5 on_devices "while a graph is captured, order as $where" good_by_leader 3 $avx -- streams $where capture
 done
-FAKECUDA_DELAY=5 on_devices "nonblocking calls do not wait for what is put behind them" good_by_leader 3 $avx -- streams beside
+FAKECUDA_SYNC_ALLOC=1 FAKECUDA_DELAY=5 TEST_LIMIT=100 on_devices "nonblocking calls do not wait for what is put behind them" \
+    good_where_mapped 3 $avx -- streams beside
 on_devices "progress without calls" good_by_leader 3 $avx -- devices progress
 on_devices "the current context" good_by_leader 2 $avx -- devices context
 GPURING_MEMORY=mixed GR_HOST=1 TEST_LIMIT=600 on_devices "random programs" good_on_devices 3 $avx -- random_programs \

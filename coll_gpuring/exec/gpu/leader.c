@@ -23,8 +23,12 @@
 /* Blocks of a piece begin at multiples of this, as vectors do in memory from the allocator. */
 #define CELL_ALIGN 256
 
-/* Seconds for which the last leader may claim a call before others do. */
+/*
+ * Seconds for which the last leader may claim a call before others do: also where another would have
+ * to map memory first, and the driver is not to wait.
+ */
 #define LEADERS_TURN 20e-6
+#define LEADERS_TURN_UNMAPPED 2.0
 
 /* Polls between two looks whether the stream has failed: a kernel that failed does not end. */
 #define POLLS_PER_QUERY 1024
@@ -132,7 +136,7 @@ static void set_pieces(struct gr_leader_run *run)
 
         run->largest = n > run->largest ? n : run->largest;
     }
-    each = PIECE_BYTES / (size_t) blocks / CELL_ALIGN * CELL_ALIGN;
+    each = (run->small ? SMALL_BYTES : PIECE_BYTES) / (size_t) blocks / CELL_ALIGN * CELL_ALIGN;
     run->most = each / elem < run->largest ? each / elem : run->largest;
     run->cell = (run->most * elem + CELL_ALIGN - 1) / CELL_ALIGN * CELL_ALIGN;
     run->on_device = (size_t) blocks * run->cell > SMALL_BYTES;
@@ -167,7 +171,7 @@ static enum gr_leader_how place_side(struct gr_leader_run *run, int side,
     seen = seen_of(leader, id);
     seen->uses += run->call != seen->call; /* input and output may share it */
     seen->call = run->call;
-    if (seen->unmapped || seen->uses < GR_LEADER_USES) {
+    if (run->copies || seen->unmapped || seen->uses < GR_LEADER_USES) {
         return GR_LEADER_COPIED;
     }
     handle = gr_ipc_cache_export_known(team->ipc_cache, (const void *) (uintptr_t) run->at[side],
@@ -211,7 +215,10 @@ static int lease_slab(struct gr_leader *leader, int where, size_t bytes)
     return 0;
 }
 
-/* A slab for both sides of a piece, at least as large as it. 0, or an error. */
+/*
+ * A slab for both sides of a piece, at least as large as it. 0; GR_AGAIN: there is none, and it is
+ * leased for later calls; or an error.
+ */
 static int need_slab(struct gr_leader_run *run)
 {
     struct gr_leader *leader = run->leader;
@@ -224,11 +231,51 @@ static int need_slab(struct gr_leader_run *run)
     while (bytes < need) {
         bytes *= 2;
     }
+    if (!run->may_wait && !run->small) {
+        leader->wanted_bytes[where] = bytes;
+        return GR_AGAIN;
+    }
     rc = lease_slab(leader, where, bytes);
     if (rc < 0) {
         return rc;
     }
     return where && !is_exported(leader, leader->slab[where]) ? GR_ERR_PEER : 0;
+}
+
+void gr_leader_offer(struct gr_leader *leader, void *set)
+{
+    struct gr_leader_post *post = set;
+
+    memset(&post->first_slab, 0, sizeof(post->first_slab));
+    if (NULL != leader->slab[0] || 0 == lease_slab(leader, 0, 2 * SMALL_BYTES)) {
+        post->first_slab = gr_gpu_pool_export(leader->team->pool, leader->slab[0]);
+    }
+}
+
+void gr_leader_accept(struct gr_leader *leader, const struct gr_boards *boards)
+{
+    int r;
+
+    for (r = 0; r < leader->team->p; r++) {
+        const struct gr_leader_post *post = gr_leader_post_of(boards, r);
+
+        if (r != leader->team->rank && 0 != post->first_slab.host.lease) {
+            (void) gr_leader_map_slab(leader, r, &post->first_slab);
+        }
+    }
+}
+
+void gr_leader_map_wanted(struct gr_leader *leader)
+{
+    int where;
+
+    gr_leader_map_peers(leader);
+    for (where = 0; where < 2; where++) {
+        if (leader->wanted_bytes[where] > leader->slab_bytes[where]) {
+            (void) lease_slab(leader, where, leader->wanted_bytes[where]);
+        }
+        leader->wanted_bytes[where] = 0;
+    }
 }
 
 /* Offset of a side in the slab. */
@@ -266,7 +313,7 @@ static int copy_side(struct gr_leader_run *run, int side, int out)
 
 void gr_leader_begin(struct gr_leader_run *run, struct gr_leader *leader, struct gr_boards *boards,
                      const struct gr_plan_spec *spec, enum gr_kernel kernel, gr_gpu_ptr in,
-                     gr_gpu_ptr out, int busy)
+                     gr_gpu_ptr out, int busy, int may_wait)
 {
     size_t scale = gr_kernel_counts_bytes(kernel) ? spec->elem_bytes : 1;
 
@@ -282,6 +329,7 @@ void gr_leader_begin(struct gr_leader_run *run, struct gr_leader *leader, struct
     run->at[0] = has_side(run, leader->team->rank, 0) ? in : 0;
     run->at[1] = has_side(run, leader->team->rank, 1) ? out : 0;
     run->busy = busy;
+    run->may_wait = may_wait;
     /* now, since other ranks may wait when this one leads, and loading may wait for the device */
     (void) gr_gpu_load_kernel(leader->team->gpu, GR_ENTRY_LEADER, kernel);
     run->call = ++leader->calls;
@@ -292,7 +340,7 @@ void gr_leader_begin(struct gr_leader_run *run, struct gr_leader *leader, struct
 /* Decide where this rank's buffers are, in the first round of a call. */
 static void place_sides(struct gr_leader_run *run, struct gr_leader_post *post)
 {
-    int side, any = 0, rc;
+    int side, any = 0, late, rc;
 
     for (side = 0; side < 2; side++) {
         enum gr_leader_how how = 0 == run->at[side] ? GR_LEADER_NONE : place_side(run, side, post);
@@ -310,20 +358,22 @@ static void place_sides(struct gr_leader_run *run, struct gr_leader_post *post)
         run->leader->no_export = GR_ERR_PEER == rc;
         rc = need_slab(run);
     }
-    if (rc < 0) {
-        run->refused = 1;
-        any = run->copied[0] = run->copied[1] = 0;
-    }
+    run->refused = rc < 0;
+    late = GR_AGAIN == rc;
     for (side = 0; side < 2; side++) {
         if (run->refused) {
             post->side[side].how = GR_LEADER_REFUSED;
+        } else if (late && run->copied[side]) {
+            post->side[side].how = GR_LEADER_LATE;
         } else if (run->copied[side]) {
             post->side[side] =
                 (struct gr_leader_place) {gr_gpu_slab_lease(run->leader->slab[run->on_device]),
                                           slab_offset(run, side), GR_LEADER_COPIED};
         }
     }
-    if (any) {
+    if (run->refused || late) {
+        run->copied[0] = run->copied[1] = 0;
+    } else if (any) {
         post->slab = gr_gpu_pool_export(run->leader->team->pool, run->leader->slab[run->on_device]);
     }
     post->has_places = GR_COLL_ALLGATHER == run->spec.coll && NULL != run->spec.displs;
@@ -408,11 +458,16 @@ static int claim(struct gr_leader_run *run)
     }
     last = (int) (claimed % GR_LEADER_CLAIMS) - 1;
     mine = run->call * GR_LEADER_CLAIMS + (uint64_t) run->leader->team->rank + 1;
-    if (last >= 0 && last != run->leader->team->rank && !(run->last && run->busy)) {
+    if (last >= 0 && last != run->leader->team->rank) {
         double now = gr_now();
 
-        run->since = 0 == run->since ? now : run->since;
-        if (now - run->since < LEADERS_TURN) {
+        if (0 == run->since) {
+            run->since = now;
+            run->turn = !run->may_wait && !gr_leader_has_mapped(run) ? LEADERS_TURN_UNMAPPED
+                        : run->last && run->busy                     ? 0
+                                                                     : LEADERS_TURN;
+        }
+        if (now - run->since < run->turn) {
             return 0;
         }
     }
@@ -434,19 +489,22 @@ static int any_withdrawn(const struct gr_leader_run *run)
 }
 
 /* Tell all ranks how the round ended. */
-static void say_done(const struct gr_leader_run *run, enum gr_leader_end end, uint64_t unmapped)
+static void say_done(const struct gr_leader_run *run, enum gr_leader_end end,
+                     const struct gr_leader_unmapped *unmapped)
 {
     struct gr_leader_done *done = gr_leader_done_of(run->boards);
 
     done->pieces = run->pieces;
-    done->unmapped = unmapped;
+    if (GR_LEADER_AGAIN == end) {
+        done->unmapped = *unmapped;
+    }
     atomic_store_explicit(&done->word, run->round * GR_LEADER_NENDS + end, memory_order_release);
 }
 
 /* This rank leads: launch the kernel, or say why there is none. Returns 0 or an error. */
 static int lead(struct gr_leader_run *run)
 {
-    uint64_t unmapped = 0;
+    struct gr_leader_unmapped unmapped;
     enum gr_leader_end end;
 
     atomic_store_explicit(gr_leader_taken(run->boards), run->round, memory_order_seq_cst);
@@ -458,7 +516,7 @@ static int lead(struct gr_leader_run *run)
     if (GR_LEADER_WITHDRAWN != end && run->piece > 0) {
         return GR_ERR_CUDA; /* pieces have been moved: there is no other way any more */
     }
-    say_done(run, end, unmapped);
+    say_done(run, end, &unmapped);
     return 0;
 }
 
@@ -475,7 +533,7 @@ static int await_kernel(struct gr_leader_run *run)
         return rc < 0 ? rc : GR_AGAIN;
     }
     gr_leader_release(leader);
-    say_done(run, GR_LEADER_OK, 0);
+    say_done(run, GR_LEADER_OK, NULL);
     run->state = GR_LEADER_ARRIVED;
     return 0;
 }
@@ -490,13 +548,17 @@ static int end_piece(struct gr_leader_run *run)
     return GR_AGAIN;
 }
 
-/* This rank's memory on the device cannot be mapped: neither its allocations, nor its slab. */
-static void copy_from_now_on(struct gr_leader_run *run)
+/*
+ * This rank's memory on the device cannot be mapped: neither its allocations, nor its slab. later:
+ * not now, so they are copied in this call, and in some to come.
+ */
+static void copy_from_now_on(struct gr_leader_run *run, int later)
 {
     int side;
 
+    run->copies = 1;
     run->leader->no_export =
-        run->leader->no_export || (run->on_device && (run->copied[0] || run->copied[1]));
+        run->leader->no_export || (!later && run->on_device && (run->copied[0] || run->copied[1]));
 
     for (side = 0; side < 2; side++) {
         uint64_t id = 0 == run->at[side]
@@ -504,7 +566,8 @@ static void copy_from_now_on(struct gr_leader_run *run)
                           : gr_gpus_buffer_id(gr_gpu_owner(run->leader->team->gpu), run->at[side]);
 
         if (0 != id) {
-            seen_of(run->leader, id)->unmapped = 1;
+            seen_of(run->leader, id)->unmapped = !later;
+            seen_of(run->leader, id)->uses = 0;
         }
     }
 }
@@ -525,8 +588,12 @@ static int end_round(struct gr_leader_run *run, enum gr_leader_end end)
         run->state = GR_LEADER_TAKE;
         return rc < 0 ? rc : GR_AGAIN;
     case GR_LEADER_AGAIN:
-        if (0 != (done->unmapped >> run->leader->team->rank & 1)) {
-            copy_from_now_on(run);
+        if (0 != done->unmapped.slabs) {
+            run->small = 1;
+            set_pieces(run);
+        }
+        if (0 != (done->unmapped.all >> run->leader->team->rank & 1)) {
+            copy_from_now_on(run, 0 != (done->unmapped.later >> run->leader->team->rank & 1));
         }
         run->state = GR_LEADER_FILL;
         return GR_AGAIN;
@@ -588,7 +655,7 @@ int gr_leader_abort(struct gr_leader_run *run)
     switch (run->state) {
     case GR_LEADER_LEADS: /* its kernel ends, and others wait for it */
         if (0 == gr_gpu_stream_wait(leader->team->stream)) {
-            say_done(run, GR_LEADER_OK, 0);
+            say_done(run, GR_LEADER_OK, NULL);
         }
         gr_leader_release(leader);
         return 1;

@@ -28,6 +28,11 @@
  * since copies to the host change no context, else on the device. Calls larger than a slab go in
  * rounds, piece by piece, if some rank copies.
  *
+ * The driver may wait for all work of a process when memory is mapped or allocated, and behind a
+ * nonblocking call the application may have put work that waits for the call. So buffers and slabs
+ * are mapped in blocking calls, and for others when the next is started (gr_leader_map_wanted());
+ * until then they are copied, in small pieces, through slabs that all ranks map in the set-up.
+ *
  * Boards. Each rank writes to its own (link/board.h), and the leader to rank 0's:
  *
  *      set 0   [rounds arrived at | - | where input and output are][their handles]
@@ -113,10 +118,14 @@ struct gr_leader_run {
     uint64_t piece, pieces; /* of the call; pieces 0: not known yet */
     int refused;            /* this rank cannot take part */
     int busy;               /* the default stream was at work at the call */
+    int may_wait;           /* nothing that the application may have put on streams waits for MPI */
+    int copies;             /* this rank copies its buffers in this call */
+    int small;              /* the pieces of the call are those of the slabs of the set-up */
     int last;               /* all others had arrived when this rank did */
     int leads;              /* this rank has claimed the call */
     int arrived;            /* ranks from 0 on that were seen to have arrived */
     double since;           /* when all were seen to have arrived; 0: not yet */
+    double turn;            /* seconds from then on for which the last leader may claim the call */
     uint32_t polls;
 };
 
@@ -124,11 +133,25 @@ struct gr_leader_run {
  * Begin a call; no poll before the application's work on its buffers is done. in, out: device
  * addresses of the rank's buffers, or of pinned memory; not used where the collective has none for
  * this rank. spec's arrays must stay until the end. boards: of GR_WAY_LEADER. busy: the default
- * stream was at work at the call.
+ * stream was at work at the call. may_wait: no work of the application on the device waits for this
+ * call or another, so the driver may wait for that work.
  */
 void gr_leader_begin(struct gr_leader_run *run, struct gr_leader *leader, struct gr_boards *boards,
                      const struct gr_plan_spec *spec, enum gr_kernel kernel, gr_gpu_ptr in,
-                     gr_gpu_ptr out, int busy);
+                     gr_gpu_ptr out, int busy, int may_wait);
+
+/*
+ * In the set-up of the boards: put this rank's slab into set 0 of its board, and, when all have, map
+ * those of others. What fails is made up for when a call needs it.
+ */
+void gr_leader_offer(struct gr_leader *leader, void *set);
+void gr_leader_accept(struct gr_leader *leader, const struct gr_boards *boards);
+
+/*
+ * Map what calls wanted to be mapped while the driver was not to wait. No call of the team is in
+ * progress, and the driver may wait.
+ */
+void gr_leader_map_wanted(struct gr_leader *leader);
 
 /*
  * Advance. GR_DONE, GR_AGAIN; GR_ERR_FALLBACK: refused on all ranks, nothing was moved; or an error

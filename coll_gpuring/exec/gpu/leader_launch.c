@@ -14,9 +14,18 @@ _Static_assert(sizeof(struct gr_leader_args) <= GR_LEADER_ARGS_MOST, "the driver
 
 /* ---- where buffers are ---- */
 
-static int map_buffer(struct gr_leader *leader, int rank, int side,
+static int is_mapped(const struct gr_leader *leader, const struct gr_ipc_handle *handle)
+{
+    struct gr_ipc_cache *cache = leader->team->ipc_cache;
+
+    return NULL == cache || gr_ipc_cache_is_mapped(cache, handle);
+}
+
+/* GR_AGAIN: not now. */
+static int map_buffer(struct gr_leader_run *run, int rank, int side,
                       const struct gr_leader_post *post, gr_gpu_ptr *at)
 {
+    struct gr_leader *leader = run->leader;
     struct gr_leader_peer *peer = &leader->peers[rank];
     const struct gr_leader_place *place = &post->side[side];
     int rc;
@@ -26,6 +35,11 @@ static int map_buffer(struct gr_leader *leader, int rank, int side,
         peer->id[side] = place->id;
     }
     peer->handle[side].offset = place->offset;
+    /* later pieces cannot be refused */
+    if (!run->may_wait && 0 == run->piece && !is_mapped(leader, &peer->handle[side])) {
+        peer->wanted[side] = 1;
+        return GR_AGAIN;
+    }
     rc = NULL == leader->team->ipc_cache
              ? GR_ERR_PEER
              : gr_ipc_cache_map(leader->team->ipc_cache, &peer->handle[side], &peer->mapped[side]);
@@ -33,19 +47,54 @@ static int map_buffer(struct gr_leader *leader, int rank, int side,
     return rc;
 }
 
-static int map_slab(struct gr_leader *leader, int rank, int side, const struct gr_leader_post *post,
-                    gr_gpu_ptr *at)
+int gr_leader_map_slab(struct gr_leader *leader, int rank, const struct gr_gpu_slab_handle *handle)
 {
+    int where = GR_ON_HOST != handle->where, rc;
     struct gr_leader_peer *peer = &leader->peers[rank];
-    const struct gr_leader_place *place = &post->side[side];
-    int rc = 0;
 
-    if (peer->lease != place->id) {
-        peer->lease = 0;
-        rc = gr_gpu_pool_map(leader->team->pool, &post->slab, &peer->slab);
-        peer->lease = 0 == rc ? place->id : 0;
+    peer->lease[where] = 0;
+    rc = gr_gpu_pool_map(leader->team->pool, handle, &peer->slab[where]);
+    peer->lease[where] = 0 == rc ? handle->host.lease : 0;
+    return rc;
+}
+
+void gr_leader_map_peers(struct gr_leader *leader)
+{
+    struct gr_ipc_mapped mapped;
+    int r, side;
+
+    for (r = 0; r < leader->team->p; r++) {
+        struct gr_leader_peer *peer = &leader->peers[r];
+
+        for (side = 0; side < 2; side++) {
+            if (peer->wanted[side] &&
+                0 == gr_ipc_cache_map(leader->team->ipc_cache, &peer->handle[side], &mapped)) {
+                gr_ipc_cache_unmap(leader->team->ipc_cache, &mapped); /* it stays open */
+            }
+            peer->wanted[side] = 0;
+        }
+        if (0 != peer->wanted_slab.host.lease) {
+            (void) gr_leader_map_slab(leader, r, &peer->wanted_slab);
+            peer->wanted_slab.host.lease = 0;
+        }
     }
-    *at = peer->slab.at + place->offset;
+}
+
+/* GR_AGAIN: not now. */
+static int map_slab(struct gr_leader_run *run, int rank, const struct gr_leader_post *post,
+                    const struct gr_leader_place *place, gr_gpu_ptr *at)
+{
+    struct gr_leader_peer *peer = &run->leader->peers[rank];
+    int where = GR_ON_HOST != post->slab.where, rc = 0;
+
+    if (peer->lease[where] != place->id) {
+        if (!run->may_wait && !run->small && 0 == run->piece) {
+            peer->wanted_slab = post->slab;
+            return GR_AGAIN;
+        }
+        rc = gr_leader_map_slab(run->leader, rank, &post->slab);
+    }
+    *at = peer->slab[where].at + place->offset;
     return rc;
 }
 
@@ -60,26 +109,35 @@ static gr_gpu_ptr own(const struct gr_leader_run *run, int side,
 
 /* Find a side of a rank. Returns GR_LEADER_OK, AGAIN or REFUSAL. */
 static enum gr_leader_end find_side(struct gr_leader_run *run, int rank, int side,
-                                    struct gr_leader_side *out)
+                                    struct gr_leader_side *out, struct gr_leader_unmapped *unmapped)
 {
     const struct gr_leader_post *post = gr_leader_post_of(run->boards, rank);
     const struct gr_leader_place *place = &post->side[side];
-    struct gr_leader *leader = run->leader;
-    int rc = 0;
+    int copied = GR_LEADER_COPIED == place->how, rc = 0;
 
-    out->cell = GR_LEADER_COPIED == place->how ? run->cell : 0;
-    if (rank == leader->team->rank) {
+    if (GR_LEADER_LATE == place->how) {
+        unmapped->slabs = 1;
+        return GR_LEADER_AGAIN;
+    }
+    out->cell = copied ? run->cell : 0;
+    if (rank == run->leader->team->rank) {
         out->at = own(run, side, place);
-    } else if (GR_LEADER_MAPPED == place->how) {
-        rc = map_buffer(leader, rank, side, post, &out->at);
     } else {
-        rc = map_slab(leader, rank, side, post, &out->at);
+        rc = copied ? map_slab(run, rank, post, place, &out->at)
+                    : map_buffer(run, rank, side, post, &out->at);
     }
     if (0 == rc) {
         return GR_LEADER_OK;
     }
-    return GR_LEADER_COPIED == place->how && GR_ON_HOST == post->slab.where ? GR_LEADER_REFUSAL
-                                                                            : GR_LEADER_AGAIN;
+    if (copied && GR_AGAIN == rc) {
+        unmapped->slabs = 1;
+    } else if (copied && GR_ON_HOST == post->slab.where) {
+        return GR_LEADER_REFUSAL;
+    } else {
+        unmapped->all |= (uint64_t) 1 << rank;
+        unmapped->later |= (uint64_t) (GR_AGAIN == rc) << rank;
+    }
+    return GR_LEADER_AGAIN;
 }
 
 /*
@@ -87,7 +145,7 @@ static enum gr_leader_end find_side(struct gr_leader_run *run, int rank, int sid
  * that its owners copy it from the next round on. *copied: whether some rank copies.
  */
 static enum gr_leader_end find_all(struct gr_leader_run *run, struct gr_leader_args *args,
-                                   int *copied, uint64_t *unmapped)
+                                   int *copied, struct gr_leader_unmapped *unmapped)
 {
     enum gr_leader_end end = GR_LEADER_OK, found;
     int p = run->leader->team->p, r, side;
@@ -103,17 +161,36 @@ static enum gr_leader_end find_all(struct gr_leader_run *run, struct gr_leader_a
                 continue;
             }
             *copied |= GR_LEADER_COPIED == post->side[side].how;
-            found = find_side(run, r, side, 0 == side ? &args->in[r] : &args->out[r]);
+            found = find_side(run, r, side, 0 == side ? &args->in[r] : &args->out[r], unmapped);
             if (GR_LEADER_REFUSAL == found) {
                 return found;
             }
             if (GR_LEADER_AGAIN == found) {
-                *unmapped |= (uint64_t) 1 << r;
                 end = found;
             }
         }
     }
     return end;
+}
+
+int gr_leader_has_mapped(const struct gr_leader_run *run)
+{
+    const struct gr_leader *leader = run->leader;
+    int p = leader->team->p, r, side, has = 1;
+
+    for (r = 0; r < p; r++) {
+        const struct gr_leader_post *post = gr_leader_post_of(run->boards, r);
+
+        for (side = 0; side < 2 && r != leader->team->rank; side++) {
+            const struct gr_leader_place *place = &post->side[side];
+
+            has = has && (GR_LEADER_COPIED == place->how
+                              ? leader->peers[r].lease[GR_ON_HOST != post->slab.where] == place->id
+                          : GR_LEADER_MAPPED == place->how ? is_mapped(leader, &post->handle[side])
+                                                           : 1);
+        }
+    }
+    return has;
 }
 
 void gr_leader_release(struct gr_leader *leader)
@@ -183,14 +260,14 @@ static uint32_t count_blocks(const struct gr_leader_run *run, const struct gr_le
     return n < 1 ? 1 : (uint32_t) n;
 }
 
-enum gr_leader_end gr_leader_launch(struct gr_leader_run *run, uint64_t *unmapped)
+enum gr_leader_end gr_leader_launch(struct gr_leader_run *run, struct gr_leader_unmapped *unmapped)
 {
     struct gr_leader *leader = run->leader;
     int p = leader->team->p, copied = 0;
     struct gr_leader_args args;
     enum gr_leader_end end;
 
-    *unmapped = 0;
+    memset(unmapped, 0, sizeof(*unmapped));
     memset(&args, 0, sizeof(args));
     end = find_all(run, &args, &copied, unmapped);
     if (GR_LEADER_OK != end) {

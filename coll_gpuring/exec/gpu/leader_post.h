@@ -16,6 +16,7 @@ enum gr_leader_how {
     GR_LEADER_NONE,   /* the rank has none */
     GR_LEADER_MAPPED, /* in an allocation that the leader maps */
     GR_LEADER_COPIED, /* in the rank's slab, of which the owner keeps it up to date */
+    GR_LEADER_LATE,   /* nowhere: the slab has no room for such pieces yet */
     GR_LEADER_REFUSED /* nowhere: the rank cannot take part */
 };
 
@@ -29,28 +30,36 @@ struct gr_leader_place {
 struct gr_leader_post {
     _Atomic uint64_t arrived;   /* rounds that the rank has arrived at */
     _Atomic uint64_t withdrawn; /* 1: it has left a call for good; written with the first post */
-    struct gr_leader_place side[2]; /* input, output */
-    struct gr_ipc_handle handle[2]; /* of those that are mapped */
-    struct gr_gpu_slab_handle slab; /* of the slab */
-    uint64_t has_places;            /* 1: blocks of its output lie at places[] */
-    uint64_t places[];              /* [block]: elements of the caller from the output's start */
+    struct gr_leader_place side[2];       /* input, output */
+    struct gr_ipc_handle handle[2];       /* of those that are mapped */
+    struct gr_gpu_slab_handle slab;       /* of the slab */
+    struct gr_gpu_slab_handle first_slab; /* written in the set-up only; its lease 0: none */
+    uint64_t has_places;                  /* 1: blocks of its output lie at places[] */
+    uint64_t places[]; /* [block]: elements of the caller from the output's start */
 };
 
 /* How a round ended: the lower bits of `done`. */
 enum gr_leader_end {
     GR_LEADER_OK = 1,
-    GR_LEADER_AGAIN, /* some allocations cannot be mapped: their owners copy, in a new round */
+    GR_LEADER_AGAIN, /* some memory is not mapped: a new round does without it */
     GR_LEADER_REFUSAL,
     GR_LEADER_WITHDRAWN, /* a rank has left the call: nothing was launched */
     GR_LEADER_NENDS = 8
 };
 
+/* What is not mapped. all: whose allocations, a bit for each rank. */
+struct gr_leader_unmapped {
+    uint64_t all;
+    uint64_t later; /* of these: they may be mapped for later calls */
+    uint64_t slabs; /* 1: slabs, so the call goes in pieces for the slabs of the set-up */
+};
+
 /* Set 2 of rank 0's board. */
 struct gr_leader_done {
-    _Atomic uint64_t word; /* round * GR_LEADER_NENDS + how it ended */
-    uint64_t label;        /* of boards; not used */
-    uint64_t pieces;       /* OK: of the call */
-    uint64_t unmapped;     /* AGAIN: a bit for each rank */
+    _Atomic uint64_t word;              /* round * GR_LEADER_NENDS + how it ended */
+    uint64_t label;                     /* of boards; not used */
+    uint64_t pieces;                    /* OK: of the call */
+    struct gr_leader_unmapped unmapped; /* AGAIN */
 };
 
 /* Claims: the call, and 1 + the rank of its leader. */

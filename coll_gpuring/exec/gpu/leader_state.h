@@ -13,8 +13,10 @@ struct gr_leader_peer {
     uint64_t id[2];                 /* of the handles; 0: none */
     struct gr_ipc_handle handle[2]; /* of the rank's last input and output */
     struct gr_ipc_mapped mapped[2]; /* in use by the round that this rank leads */
-    uint64_t lease;                 /* of the slab that is mapped; 0: none */
-    struct gr_gpu_mapped slab;      /* mapped */
+    int wanted[2];     /* handle[] is to be mapped when gr_leader_map_wanted() is called */
+    uint64_t lease[2]; /* of the slabs that are mapped, as gr_leader.slab; 0: none */
+    struct gr_gpu_mapped slab[2];          /* mapped */
+    struct gr_gpu_slab_handle wanted_slab; /* is to be mapped, too; its lease 0: none */
 };
 
 /* An allocation of this process that calls have used. */
@@ -32,7 +34,8 @@ struct gr_leader {
     uint64_t rounds;             /* arrived at so far */
     struct gr_gpu_slab *slab[2]; /* of this rank: in pinned memory, on the device; NULL: none */
     size_t slab_bytes[2];
-    int no_export; /* the driver exports no memory: slabs lie in pinned memory */
+    size_t wanted_bytes[2]; /* of slabs for later calls */
+    int no_export;          /* the driver exports no memory: slabs lie in pinned memory */
     struct gr_leader_seen seen[GR_LEADER_SEEN]; /* by id modulo their number */
 
     gr_gpu_ptr counter;            /* args.counter; borrowed */
@@ -70,7 +73,16 @@ static inline size_t gr_leader_block(const struct gr_leader_run *run, int block)
  * kernel of the round. Returns GR_LEADER_OK: it was launched, and run->pieces is set; or how the
  * round ends instead, with *unmapped set for GR_LEADER_AGAIN.
  */
-enum gr_leader_end gr_leader_launch(struct gr_leader_run *run, uint64_t *unmapped);
+enum gr_leader_end gr_leader_launch(struct gr_leader_run *run, struct gr_leader_unmapped *unmapped);
+
+/* All ranks have arrived: whether gr_leader_launch() would map nothing new. */
+int gr_leader_has_mapped(const struct gr_leader_run *run);
+
+/* Map a slab of another rank. 0, or an error. */
+int gr_leader_map_slab(struct gr_leader *leader, int rank, const struct gr_gpu_slab_handle *handle);
+
+/* gr_leader_map_wanted(): the memory of other ranks. */
+void gr_leader_map_peers(struct gr_leader *leader);
 
 /* The round is over: its mappings are not used any more. */
 void gr_leader_release(struct gr_leader *leader);

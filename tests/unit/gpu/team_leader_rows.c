@@ -87,7 +87,7 @@ static void begin(struct pair *d, int rank)
     td_rank = rank;
     CHECK_INT(gr_gpu_copy(d->world.ranks[rank].gpu, (void *) d->in[rank], data, sizeof(data)), 0);
     gr_leader_begin(&d->runs[rank], d->leaders[rank], &d->boards[rank], &spec, GR_KERNEL_i32_sum,
-                    d->in[rank], d->out[rank], 0);
+                    d->in[rank], d->out[rank], 0, 1);
 }
 
 static int poll_rank(struct pair *d, int rank)
