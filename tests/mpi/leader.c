@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that share one device: leader [MIB | takeover | stopped | reset WHOSE]. Every result is compared bit for
- * bit: sums of floats are those in the order of ranks, whichever rank comes last, wherever buffers
- * lie and however long they live.
+ * Ranks that share one device: leader [MIB | takeover | stopped | fresh N | reset WHOSE]. Every
+ * result is compared bit for bit: sums of floats are those in the order of ranks, whichever rank
+ * comes last, wherever buffers lie and however long they live.
  *
  *     MIB        calls of that many are made besides
  *     takeover   each rank in turn has come, and is stopped: the others end the call without it
  *     stopped    rank 0 stops itself while its kernel runs; a script continues it, of 2 ranks
+ *     fresh N    N allreduces of 64 KiB, each with memory of its own
  *     reset      a rank resets its device between calls: the leader's (0), or another's (1)
  *
  * GPURING_MEMORY=device. A buffer is used by one call, by several, or by several on some ranks
@@ -290,6 +291,21 @@ static void run_large(int mib)
     have(&m, 0);
 }
 
+static void run_fresh(int n)
+{
+    struct memory m = {0};
+    bool ok = true;
+
+    for (int k = 0; k < n; k++) {
+        struct call c = {.coll = COLL_ALLREDUCE, .count = 16 << 10, .key = rng_next(&calls)};
+
+        have(&m, room(&c));
+        ok = make_call(&c, &m) && ok;
+    }
+    have(&m, 0);
+    tap_check(ok, "calls with new memory each");
+}
+
 /* ---- ranks that are stopped ---- */
 
 enum { TAG = 7 };
@@ -535,6 +551,7 @@ static void reset_device(struct memory *m)
     if (0 != reset(0) || 0 != retain(&context, 0)) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    scratch = devmem_alloc(DEVMEM_DEVICE, 4096);
     m->elements = 0;
     have(m, RESET_COUNT);
 }
@@ -588,14 +605,12 @@ static void reset(int whose)
 
 static void all_lives(int mib)
 {
-    scratch = devmem_alloc(DEVMEM_DEVICE, 4096);
     tap_check(run_all(1), "buffers that one call uses");
     tap_check(run_all(5), "buffers that five calls use");
     tap_check(run_all(0 == test_rank % 2 ? 1 : 8), "buffers that eight calls use, on odd ranks");
     if (mib > 0) {
         run_large(mib);
     }
-    devmem_free(DEVMEM_DEVICE, scratch);
 }
 
 int main(int argc, char **argv)
@@ -605,8 +620,10 @@ int main(int argc, char **argv)
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     calls = rng_key(test_seed, 1, 0);
     delays = rng_key((uint64_t) env_long("GPURING_DELAYS", 1), 2, (uint64_t) test_rank);
-    if (0 == strcmp(what, "reset")) {
-        scratch = devmem_alloc(DEVMEM_DEVICE, 4096);
+    scratch = devmem_alloc(DEVMEM_DEVICE, 4096);
+    if (0 == strcmp(what, "fresh")) {
+        run_fresh(argc > 2 ? atoi(argv[2]) : 1);
+    } else if (0 == strcmp(what, "reset")) {
         reset(argc > 2 ? atoi(argv[2]) : 0);
     } else if (FORM_PERSISTENT >= forms_here && what[0] > '9') {
         tap_skip("this Open MPI has none", "persistent collectives");
@@ -617,5 +634,6 @@ int main(int argc, char **argv)
     } else {
         all_lives(atoi(what));
     }
+    devmem_free(DEVMEM_DEVICE, scratch);
     return test_end();
 }
