@@ -83,6 +83,11 @@ EMU_API void spin();
 /* A place where other blocks may get ahead; stored: this thread has got ahead. */
 EMU_API void delay(bool stored);
 [[noreturn]] EMU_API void fault(const char *what, const void *at);
+/* Half precision, as the device converts it. */
+EMU_API float from_half(uint16_t bits);
+EMU_API float from_bfloat(uint16_t bits);
+EMU_API uint16_t to_half(float value);
+EMU_API uint16_t to_bfloat(float value);
 
 /* Modes, set from the environment by the driver. */
 enum { CHECK = 1, WEAK = 2, JITTER = 4 };
@@ -293,6 +298,13 @@ static inline int __clz(int v)
     return 0 == v ? 32 : __builtin_clz((unsigned) v);
 }
 
+/* ---- half precision ---- */
+
+#define gp_f16_float emu::from_half
+#define gp_bf16_float emu::from_bfloat
+#define gp_float_f16 emu::to_half
+#define gp_float_bf16 emu::to_bfloat
+
 /* ---- memory ---- */
 
 static inline void __threadfence()
@@ -435,14 +447,6 @@ static inline void gp_st_whole(void *at, uint64_t x, uint64_t y, int mine)
     emu::delay(true);
 }
 
-static inline uint4 gp_ld16(const void *at)
-{
-    return emu::load((const uint4 *) at);
-}
-static inline void gp_st16(void *at, uint4 value)
-{
-    emu::store((uint4 *) at, value);
-}
 template <class T> static inline T gp_ld(const T *at)
 {
     return emu::load(at);

@@ -376,3 +376,27 @@ bool decode_float(statement &s, insn &i)
 
 } /* namespace ptx */
 } /* namespace fake */
+
+/* ---- what kernels call ---- */
+
+namespace emu
+{
+
+float from_half(uint16_t bits)
+{
+    return (float) fake::ptx::from_half(bits);
+}
+float from_bfloat(uint16_t bits)
+{
+    return (float) fake::ptx::from_bfloat(bits);
+}
+uint16_t to_half(float value)
+{
+    return fake::ptx::to_half(value, fake::ptx::ROUND_NEAREST);
+}
+uint16_t to_bfloat(float value)
+{
+    return fake::ptx::to_bfloat(value, fake::ptx::ROUND_NEAREST);
+}
+
+} /* namespace emu */

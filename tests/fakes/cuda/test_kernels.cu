@@ -94,7 +94,7 @@ GP_EXPORT(load_word)
 extern "C" __global__ void load_vector(const void *at)
 {
     if (3 == threadIdx.x) {
-        (void) gp_ld16(at);
+        (void) gp_ld((const uint4 *) at);
     }
 }
 GP_EXPORT(load_vector)

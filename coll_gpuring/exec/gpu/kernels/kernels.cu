@@ -22,10 +22,12 @@
     }                                                               \
     GP_EXPORT(gr_leader_##name)
 
-#define GR_KERNEL_OF(type, op)                                                            \
-    typedef gr_mover_of<gr_type_##type, gr_op_##op, false> gr_mover_##type##_##op;        \
-    typedef gr_mover_of<gr_type_##type, gr_op_##op, true> gr_leaders_mover_##type##_##op; \
-    GR_KERNEL(type##_##op, gr_mover_##type##_##op, gr_leaders_mover_##type##_##op)
+#define GR_KERNEL_OF(type, op)                                                                 \
+    typedef gr_mover_of<gr_type_##type, gr_op_##op, GR_RINGS> gr_mover_##type##_##op;          \
+    typedef gr_mover_of<gr_type_##type, gr_op_##op, GR_LEADERS> gr_leader_mover_##type##_##op; \
+    GR_KERNEL(type##_##op, gr_mover_##type##_##op, gr_leader_mover_##type##_##op)
+
+typedef gr_mover_of<gr_type_bits, gr_op_bor, GR_COPIES> gr_mover_copy;
 
 GR_KERNELS(GR_KERNEL_OF)
 GR_KERNEL(copy, gr_mover_copy, gr_mover_copy)

@@ -19,7 +19,7 @@
 #ifndef GR_EXEC_GPU_KERNELS_LEADER_CUH
 #define GR_EXEC_GPU_KERNELS_LEADER_CUH
 
-#include "exec/gpu/kernels/copy.cuh"
+#include "exec/gpu/kernels/item.cuh"
 
 #include "exec/gpu/leader_args.h"
 

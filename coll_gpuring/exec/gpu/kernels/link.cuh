@@ -6,7 +6,7 @@
 #ifndef GR_EXEC_GPU_KERNELS_LINK_CUH
 #define GR_EXEC_GPU_KERNELS_LINK_CUH
 
-#include "exec/gpu/kernels/copy.cuh"
+#include "exec/gpu/kernels/item.cuh"
 #include "exec/gpu/kernels/steps.cuh"
 
 /* The state of an item. */

@@ -44,7 +44,7 @@ __device__ static GP_NOINLINE uint4 gr_unit_load(gr_gpu_ptr at, uint32_t bytes)
     int k;
 
     if (16 == bytes && 0 == at % 16) {
-        return gp_ld16((const void *) at);
+        return gp_ld((const uint4 *) at);
     }
     if (0 == (at | bytes) % 4) {
 #pragma unroll
@@ -70,7 +70,7 @@ __device__ static GP_NOINLINE void gr_unit_store(gr_gpu_ptr at, uint32_t bytes, 
     int k;
 
     if (16 == bytes && 0 == at % 16) {
-        gp_st16((void *) at, v);
+        gp_st((uint4 *) at, v);
     } else if (0 == (at | bytes) % 4) {
 #pragma unroll
         for (k = 0; k < 4; k++) {
@@ -234,24 +234,25 @@ __device__ static GP_INLINE int gr_receive_unit(const struct gr_gpu_args *args,
                                                 uint32_t *stop, uint4 *v)
 {
     typename Mover::sum sum;
-    uint4 next = make_uint4(0, 0, 0, 0);
+    typename Mover::by::type x;
     uint32_t k;
 
-    if (!gr_receive_source<Lines>(args, item, 0, u, stop, v)) {
-        return 0;
-    }
-    if (1 == item->nsrc) {
-        return 1; /* unchanged: the bytes need not be valid numbers */
-    }
-    sum.begin(*v);
+    x.word[0] = *v;
 #pragma unroll 1
-    for (k = 1; k < item->nsrc; k++) {
-        if (!gr_receive_source<Lines>(args, item, k, u, stop, &next)) {
+    for (k = 0; k < item->nsrc; k++) {
+        if (!gr_receive_source<Lines>(args, item, k, u, stop, &x.word[0])) {
             return 0;
         }
-        sum.add(next);
+        if (0 == k) {
+            sum.begin(x);
+        } else {
+            sum.add(x);
+        }
     }
-    *v = sum.end();
+    if (item->nsrc > 1) { /* the bytes of a single source need not be valid numbers */
+        sum.end(&x);
+    }
+    *v = x.word[0];
     return 1;
 }
 

@@ -26,120 +26,6 @@
 
 #include "exec/gpu/kernels/port.cuh"
 
-#include <string.h>
-
-/* ---- half precision ---- */
-
-__device__ static GP_INLINE float gr_bits_float(uint32_t bits)
-{
-    float value;
-
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-__device__ static GP_INLINE float gr_bf16_float(uint16_t h)
-{
-    return gr_bits_float((uint32_t) h << 16);
-}
-
-#if defined(__CUDACC__)
-
-__device__ static GP_INLINE float gr_f16_float(uint16_t h)
-{
-    float value;
-
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(h));
-    return value;
-}
-
-__device__ static GP_INLINE uint16_t gr_float_f16(float value)
-{
-    uint16_t h;
-
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(value));
-    return h;
-}
-
-__device__ static GP_INLINE uint16_t gr_float_bf16(float value)
-{
-    uint16_t h;
-
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(value));
-    return h;
-}
-
-#else
-
-/* Equivalents of the instructions above, in C. */
-
-/* The instructions return this for all NaNs. */
-#define GR_NAN16 ((uint16_t) 0x7fff)
-
-static inline uint32_t gr_float_bits(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-static inline float gr_f16_float(uint16_t h)
-{
-    uint32_t sign = (uint32_t) (h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
-
-    if (31 == exponent) {
-        return gr_bits_float(sign | 0x7f800000 | fraction << 13);
-    }
-    if (0 == exponent) {
-        float value = (float) fraction / (1 << 24);
-
-        return 0 == sign ? value : -value;
-    }
-    return gr_bits_float(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
-/* bits / 2^shift, rounded to nearest even; 1 <= shift <= 31. */
-static inline uint32_t gr_shift_round(uint32_t bits, uint32_t shift)
-{
-    uint32_t half = 1u << (shift - 1), rest = bits & (2 * half - 1), whole = bits >> shift;
-
-    return whole + (rest > half || (rest == half && 0 != (whole & 1)));
-}
-
-static inline uint16_t gr_float_f16(float value)
-{
-    uint32_t bits = gr_float_bits(value), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
-    uint32_t exponent = rest >> 23;
-
-    if (rest > 0x7f800000) {
-        return GR_NAN16;
-    }
-    if (exponent > 142) { /* >= 2^16 */
-        return (uint16_t) (sign | 0x7c00);
-    }
-    if (exponent < 102) { /* below half of the smallest value, 2^-24 */
-        return (uint16_t) sign;
-    }
-    if (exponent < 113) { /* subnormal */
-        return (uint16_t) (sign | gr_shift_round((rest & 0x7fffff) | 0x800000, 126 - exponent));
-    }
-    /* a carry may give infinity, which is correct */
-    return (uint16_t) (sign | gr_shift_round(rest - (112u << 23), 13));
-}
-
-static inline uint16_t gr_float_bf16(float value)
-{
-    uint32_t bits = gr_float_bits(value);
-
-    if ((bits & 0x7fffffff) > 0x7f800000) {
-        return GR_NAN16;
-    }
-    return (uint16_t) gr_shift_round(bits, 16);
-}
-
-#endif
-
 /* ---- elements with two parts ---- */
 
 template <class F> struct gr_complex {
@@ -234,11 +120,11 @@ typedef gr_plain<gr_complex<double>, gr_complex<double>, void> gr_type_c128;
         typedef float arithmetic, order;                                \
         template <class W> __device__ static GP_INLINE W widen(elem x)  \
         {                                                               \
-            return gr_##name##_float(x);                                \
+            return gp_##name##_float(x);                                \
         }                                                               \
         template <class W> __device__ static GP_INLINE elem narrow(W x) \
         {                                                               \
-            return gr_float_##name(x);                                  \
+            return gp_float_##name(x);                                  \
         }                                                               \
     };
 GR_HALF(f16)

@@ -2,8 +2,7 @@
 /*
  * The primitives of kernels beyond those of CUDA. Kernels access global memory only through these:
  *
- *      gp_ld<T> gp_st<T>            data of 1, 2, 4 or 8 bytes
- *      gp_ld16 gp_st16              data of 16 bytes, aligned
+ *      gp_ld<T> gp_st<T>            data of 1, 2, 4, 8 or 16 bytes, aligned
  *      gp_ld_acquire gp_st_release  counters: stores of the other end before its release are
  *                                   visible to this thread after its acquire, and to its block
  *                                   after the next barrier
@@ -20,6 +19,8 @@
  *      gp_barrier gp_barrier_and    a barrier of all threads of the block; and: whether all threads
  *                                   passed a nonzero value
  *      gp_mul                       a rounded product of float or double, never fused with an add
+ *      gp_f16_float gp_bf16_float   the float that a half is
+ *      gp_float_f16 gp_float_bf16   a float rounded to the nearest half, or to the even one of two
  *
  * nvcc compiles each one to a single instruction. Other C++17 compilers include cuda_emu.h instead,
  * which runs the same kernels on the host, with threads as fibers, and checks every access.
@@ -34,8 +35,28 @@
 #include "exec/gpu/kernels.h"
 
 #if !defined(__CUDACC__)
-
 #include "cuda_emu.h"
+#endif
+
+/* The type of an access of so many bytes. */
+template <int bytes> struct gp_word;
+template <> struct gp_word<1> {
+    typedef uint8_t type;
+};
+template <> struct gp_word<2> {
+    typedef uint16_t type;
+};
+template <> struct gp_word<4> {
+    typedef uint32_t type;
+};
+template <> struct gp_word<8> {
+    typedef uint64_t type;
+};
+template <> struct gp_word<16> {
+    typedef uint4 type;
+};
+
+#if !defined(__CUDACC__)
 
 #define GP_INLINE inline
 #define GP_NOINLINE
@@ -89,19 +110,21 @@ __device__ static __forceinline__ void gp_put(uint8_t *at, uint8_t value)
     asm volatile("st.global.u8 [%0], %1;" : : "l"(at), "r"((uint32_t) value) : "memory");
 }
 
-template <int bytes> struct gp_word;
-template <> struct gp_word<1> {
-    typedef uint8_t type;
-};
-template <> struct gp_word<2> {
-    typedef uint16_t type;
-};
-template <> struct gp_word<4> {
-    typedef uint32_t type;
-};
-template <> struct gp_word<8> {
-    typedef uint64_t type;
-};
+__device__ static __forceinline__ void gp_get(const uint4 *at, uint4 *v)
+{
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v->x), "=r"(v->y), "=r"(v->z), "=r"(v->w)
+                 : "l"(at)
+                 : "memory");
+}
+
+__device__ static __forceinline__ void gp_put(uint4 *at, uint4 v)
+{
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
 
 template <class T> __device__ static __forceinline__ T gp_ld(const T *at)
 {
@@ -119,25 +142,6 @@ template <class T> __device__ static __forceinline__ void gp_st(T *at, T value)
 
     memcpy(&word, &value, sizeof(value));
     gp_put((typename gp_word<sizeof(T)>::type *) at, word);
-}
-
-__device__ static __forceinline__ uint4 gp_ld16(const void *at)
-{
-    uint4 v;
-
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(at)
-                 : "memory");
-    return v;
-}
-
-__device__ static __forceinline__ void gp_st16(void *at, uint4 v)
-{
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
-                 :
-                 : "l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-                 : "memory");
 }
 
 __device__ static __forceinline__ uint64_t gp_ld_acquire(const uint64_t *at)
@@ -231,6 +235,35 @@ __device__ static __forceinline__ float gp_mul(float x, float y)
 __device__ static __forceinline__ double gp_mul(double x, double y)
 {
     return __dmul_rn(x, y);
+}
+
+__device__ static __forceinline__ float gp_f16_float(uint16_t h)
+{
+    float value;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(h));
+    return value;
+}
+
+__device__ static __forceinline__ float gp_bf16_float(uint16_t h)
+{
+    return __uint_as_float((uint32_t) h << 16);
+}
+
+__device__ static __forceinline__ uint16_t gp_float_f16(float value)
+{
+    uint16_t h;
+
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(value));
+    return h;
+}
+
+__device__ static __forceinline__ uint16_t gp_float_bf16(float value)
+{
+    uint16_t h;
+
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(value));
+    return h;
 }
 
 __device__ static __forceinline__ void gp_barrier(void)

@@ -43,7 +43,7 @@ __device__ static GP_INLINE void gr_step_load(struct gr_walk *w, uint32_t i)
 {
     const struct gr_gpu_step *at = (const struct gr_gpu_step *) w->steps + i;
 
-    w->next_step = gp_ld16(&at->head);
+    w->next_step = gp_ld((const uint4 *) &at->head);
     w->next_end = gp_ld(&at->end[w->lane % (2 * GR_FAN)]);
 }
 
