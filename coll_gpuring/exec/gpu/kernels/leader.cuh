@@ -41,18 +41,18 @@ __device__ static GP_INLINE size_t gr_leader_count(const struct gr_leader_args *
     return n < a->most ? n : a->most;
 }
 
+/* Where a block begins. Blocks follow each other, so the first one, and a vector, begin at 0. */
 __device__ static GP_INLINE size_t gr_leader_displ(const struct gr_leader_args *a, uint32_t block)
 {
     return 0 == a->displs ? a->block * block : gp_ld((const size_t *) a->displs + block);
 }
 
-/* Where `block` lies in a rank's output of an allgather. */
-__device__ static GP_INLINE size_t gr_leader_gathered(const struct gr_leader_args *a, uint32_t rank,
-                                                      uint32_t block)
-{
-    return 0 == a->places ? gr_leader_displ(a, block)
-                          : gp_ld((const size_t *) a->places + rank * a->ranks + block);
-}
+/* The buffers of a part's sources, or destinations: one block each. */
+struct gr_leader_ends {
+    uint32_t n;     /* number of ranks */
+    uint32_t first; /* the first rank; the others follow */
+    uint32_t block; /* the block of each */
+};
 
 /* The address of element `from` of the piece in a block, which begins at displ in the buffer. */
 __device__ static GP_INLINE gr_gpu_ptr gr_leader_at(const struct gr_leader_args *a,
@@ -69,59 +69,53 @@ __device__ static GP_INLINE void gr_leader_item(const struct gr_leader_args *a,
                                                 struct gr_item *item, struct gr_part part,
                                                 uint32_t lane, size_t elem_bytes)
 {
-    uint32_t x = part.extent, p = a->ranks, from = x / p, to = x % p, k, own = p, nsrc = p,
-             ndst = 1;
-    size_t count = gr_leader_count(a, GR_COLL_ALLTOALL == a->coll ? to : x), run, begin;
+    uint32_t x = part.extent, p = a->ranks, sender = x / p, receiver = x % p, skip = p, k;
+    struct gr_leader_ends src = {p, 0, 0}, dst = {p, 0, 0};
+    size_t count, run, begin, displ;
 
+    switch (a->coll) {
+    case GR_COLL_REDUCE:
+        dst = {1, a->root, 0};
+        break;
+    case GR_COLL_BCAST: /* the root has its vector already */
+        src = {1, a->root, 0};
+        dst.n = p - 1;
+        skip = a->root;
+        break;
+    case GR_COLL_REDUCE_SCATTER:
+        src.block = x;
+        dst = {1, x, 0};
+        break;
+    case GR_COLL_ALLGATHER:
+        src = {1, x, 0};
+        dst.block = x;
+        break;
+    case GR_COLL_ALLTOALL:
+        src = {1, sender, receiver};
+        dst = {1, receiver, sender};
+        x = receiver;
+        break;
+    default: /* allreduce */
+        break;
+    }
+    count = gr_leader_count(a, x);
     run = (count + part.parts - 1) / part.parts;
     run = (run + GR_LEADER_UNIT - 1) / GR_LEADER_UNIT * GR_LEADER_UNIT;
     begin = part.part * run < count ? part.part * run : count;
-    switch (a->coll) {
-    case GR_COLL_BCAST:
-        nsrc = 1;
-        ndst = p - 1;
-        own = a->root;
-        break;
-    case GR_COLL_ALLGATHER:
-        nsrc = 1;
-        ndst = p;
-        break;
-    case GR_COLL_ALLREDUCE:
-        ndst = p;
-        break;
-    case GR_COLL_ALLTOALL:
-        nsrc = 1;
-        break;
-    default:
-        break;
+    displ = gr_leader_displ(a, src.block);
+    for (k = lane; k < src.n; k += 32) {
+        item->src[k] = gr_leader_at(a, &a->in[src.first + k], src.block, displ, begin, elem_bytes);
     }
-    for (k = lane; k < nsrc; k += 32) {
-        uint32_t rank = GR_COLL_BCAST == a->coll       ? a->root
-                        : GR_COLL_ALLGATHER == a->coll ? x
-                        : GR_COLL_ALLTOALL == a->coll  ? from
-                                                       : k;
-        uint32_t block = GR_COLL_REDUCE_SCATTER == a->coll ? x
-                         : GR_COLL_ALLTOALL == a->coll     ? to
-                                                           : 0;
+    for (k = lane; k < dst.n; k += 32) {
+        uint32_t rank = dst.first + k + (k >= skip);
 
-        item->src[k] = gr_leader_at(a, &a->in[rank], block,
-                                    0 == block ? 0 : gr_leader_displ(a, block), begin, elem_bytes);
-    }
-    for (k = lane; k < ndst; k += 32) {
-        uint32_t rank = GR_COLL_REDUCE == a->coll           ? a->root
-                        : GR_COLL_REDUCE_SCATTER == a->coll ? x
-                        : GR_COLL_ALLTOALL == a->coll       ? to
-                                                            : k + (k >= own);
-        uint32_t block = GR_COLL_ALLGATHER == a->coll ? x : GR_COLL_ALLTOALL == a->coll ? from : 0;
-        size_t displ = GR_COLL_ALLGATHER == a->coll  ? gr_leader_gathered(a, rank, block)
-                       : GR_COLL_ALLTOALL == a->coll ? gr_leader_displ(a, block)
-                                                     : 0;
-
-        item->dst[k] = gr_leader_at(a, &a->out[rank], block, displ, begin, elem_bytes);
+        displ = 0 == a->places ? gr_leader_displ(a, dst.block)
+                               : gp_ld((const size_t *) a->places + rank * p + dst.block);
+        item->dst[k] = gr_leader_at(a, &a->out[rank], dst.block, displ, begin, elem_bytes);
     }
     if (0 == lane) {
-        item->nsrc = nsrc;
-        item->ndst = ndst;
+        item->nsrc = src.n;
+        item->ndst = dst.n;
         item->count = run < count - begin ? run : count - begin;
     }
 }

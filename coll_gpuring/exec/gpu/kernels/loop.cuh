@@ -245,11 +245,9 @@ __device__ static GP_INLINE void gr_leave(const struct gr_scheduler *s)
 __device__ static GP_INLINE struct gr_gpu_cursor gr_cursor_load(const struct gr_gpu_args *args)
 {
     const struct gr_gpu_cursor *cursor = (const struct gr_gpu_cursor *) args->cursor + blockIdx.x;
-    struct gr_gpu_cursor at;
+    struct gr_gpu_cursor at = {};
 
-    at.slice = at.index = at.run = 0;
     at.over = args->over >> blockIdx.x & 1 || 0 == args->nsteps;
-    at.done = 0;
     if (!args->fresh) {
         at.slice = gp_ld(&cursor->slice);
         at.index = gp_ld(&cursor->index);
@@ -263,21 +261,13 @@ __device__ static GP_INLINE void gr_scheduler_init(struct gr_scheduler *s,
                                                    const struct gr_gpu_args *args,
                                                    struct gr_block *block, uint32_t lane)
 {
+    *s = {};
     s->args = args;
     s->block = block;
     s->lane = lane;
     s->writes = lane >= GR_FAN;
     s->lines = GR_PROTOCOL_SIMPLE != args->protocol;
     s->peer = -1;
-    s->end = NULL;
-    s->link.slots = s->link.mine = s->link.other = s->link.count = s->link.valid_bytes =
-        s->link.position = s->seen = 0;
-    s->post = s->value = 0;
-    s->peer_out = 0;
-    s->zero_copy_known = s->zero_copy = 0;
-    s->moved = 0;
-    s->unready = 0;
-    s->state = 0; /* the host launches nothing after it has set the abort word */
     if (0 != args->zero && args->fresh) {
         gr_allow_zero_copy(args, lane);
     }

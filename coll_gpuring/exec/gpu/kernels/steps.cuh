@@ -47,7 +47,7 @@ __device__ static GP_INLINE void gr_step_load(struct gr_walk *w, uint32_t i)
     w->next_end = gp_ld(&at->end[w->lane % (2 * GR_FAN)]);
 }
 
-/* Begin at a cursor, which must be where a slot begins. */
+/* Begin at a cursor, which must be where a slot begins. *w is zero. */
 __device__ static GP_INLINE void gr_walk_begin(struct gr_walk *w, const struct gr_gpu_args *args,
                                                struct gr_gpu_cursor at, uint32_t lane)
 {
@@ -55,10 +55,6 @@ __device__ static GP_INLINE void gr_walk_begin(struct gr_walk *w, const struct g
 
     w->at = at;
     w->lane = lane;
-    w->fetched = 0;
-    w->changed = 0;
-    w->room = 0;
-    w->count = w->slot = 0;
     w->steps = args->steps + first * sizeof(struct gr_gpu_step);
     if (!at.over) {
         gr_step_load(w, at.index);
