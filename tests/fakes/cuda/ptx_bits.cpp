@@ -22,23 +22,6 @@ struct op_not_predicate {
         return (T) !a;
     }
 };
-struct op_cnot {
-    template <class T> static T of(T a)
-    {
-        return (T) (0 == a);
-    }
-};
-struct op_brev {
-    template <class T> static T of(T a)
-    {
-        T r = 0;
-        for (unsigned k = 0; k < 8 * sizeof(T); k++) {
-            r = (T) (r << 1 | (a >> k & 1));
-        }
-        return r;
-    }
-};
-
 /* Shifts by the number of bits, or more, give 0, or copies of the sign. */
 template <class T, int right> static const insn *shift(frame &f, const insn *i)
 {
@@ -56,38 +39,6 @@ template <class T, int right> static const insn *shift(frame &f, const insn *i)
 template <class T> static const insn *popc(frame &f, const insn *i)
 {
     put<uint32_t>(f, i->d, (uint32_t) __builtin_popcountll(get<T>(f, i->a)));
-    return i + 1;
-}
-template <class T> static const insn *clz(frame &f, const insn *i)
-{
-    const uint64_t a = get<T>(f, i->a);
-    put<uint32_t>(f, i->d,
-                  0 == a ? 8 * sizeof(T) : (uint32_t) __builtin_clzll(a) - (64 - 8 * sizeof(T)));
-    return i + 1;
-}
-/* mod[0]: the distance from the top */
-template <class T> static const insn *bfind(frame &f, const insn *i)
-{
-    const T a = get<T>(f, i->a);
-    const uint64_t bits = a < 0 ? (uint64_t) ~a : (uint64_t) a;
-    const uint32_t at = 0 == bits ? UINT32_MAX : 63 - (uint32_t) __builtin_clzll(bits);
-
-    put<uint32_t>(f, i->d, i->mod[0] && UINT32_MAX != at ? 8 * sizeof(T) - 1 - at : at);
-    return i + 1;
-}
-template <class T> static const insn *bfe(frame &f, const insn *i)
-{
-    const unsigned bits = 8 * sizeof(T), pos = (unsigned) f.r[i->b] & 255,
-                   len = (unsigned) f.r[i->c] & 255;
-    const T a = get<T>(f, i->a);
-    const bool sign = std::is_signed<T>::value && len > 0 &&
-                      (a >> (pos + len - 1 < bits - 1 ? pos + len - 1 : bits - 1) & 1);
-    uint64_t r = 0;
-
-    for (unsigned k = 0; k < bits; k++) {
-        r |= (uint64_t) (k < len && pos + k < bits ? a >> (pos + k) & 1 : sign) << k;
-    }
-    put<T>(f, i->d, (T) r);
     return i + 1;
 }
 template <class T> static const insn *bfi(frame &f, const insn *i)
@@ -116,32 +67,6 @@ static const insn *prmt(frame &f, const insn *i)
     put<uint32_t>(f, i->d, r);
     return i + 1;
 }
-static const insn *lop3(frame &f, const insn *i)
-{
-    const uint32_t a = get<uint32_t>(f, i->a), b = get<uint32_t>(f, i->b),
-                   c = get<uint32_t>(f, i->c);
-    const unsigned table = (unsigned) f.r[i->e];
-    uint32_t r = 0;
-
-    for (unsigned k = 0; k < 8; k++) {
-        if (table >> k & 1) {
-            r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
-        }
-    }
-    put<uint32_t>(f, i->d, r);
-    return i + 1;
-}
-/* mod[0]: right; mod[1]: the shift is modulo 32, else at most 32 */
-static const insn *shf(frame &f, const insn *i)
-{
-    const uint64_t both = get<uint32_t>(f, i->a) | (uint64_t) get<uint32_t>(f, i->b) << 32;
-    uint32_t n = get<uint32_t>(f, i->c);
-
-    n = i->mod[1] ? n & 31 : n < 32 ? n : 32;
-    put<uint32_t>(f, i->d, (uint32_t) (i->mod[0] ? both >> n : both << n >> 32));
-    return i + 1;
-}
-
 /* ---- decoding ---- */
 
 static handler shift_right(type t)
@@ -151,7 +76,7 @@ static handler shift_right(type t)
                                               : BITS(shift, COMMA 1);
 }
 
-handler bitwise(statement &s, insn &i, const std::string &name, type t)
+handler bitwise(const std::string &name, type t)
 {
     if (PRED == t) {
         return "and" == name   ? two<uint8_t, op_and>
@@ -160,29 +85,15 @@ handler bitwise(statement &s, insn &i, const std::string &name, type t)
                : "not" == name ? one<uint8_t, op_not_predicate>
                                : (handler) nullptr;
     }
-    if ("bfind" == name) {
-        i.mod[0] = s.take("shiftamt");
-        return EITHER(bfind);
-    }
-    if ("shf" == name && B32 == t) {
-        i.mod[0] = s.take("r") || !s.take("l");
-        i.mod[1] = s.take("wrap") || !s.take("clamp");
-        return shf;
-    }
     return "and" == name                ? BITS(two, COMMA op_and)
            : "or" == name               ? BITS(two, COMMA op_or)
            : "xor" == name              ? BITS(two, COMMA op_xor)
            : "not" == name              ? BITS(one, COMMA op_not)
-           : "cnot" == name             ? BITS(one, COMMA op_cnot)
            : "shl" == name              ? BITS(shift, COMMA 0)
            : "shr" == name              ? shift_right(t)
-           : "brev" == name             ? BITS(one, COMMA op_brev)
            : "popc" == name             ? BITS(popc)
-           : "clz" == name              ? BITS(clz)
-           : "bfe" == name              ? EITHER(bfe)
            : "bfi" == name              ? BITS(bfi)
            : "prmt" == name && B32 == t ? prmt
-           : "lop3" == name && B32 == t ? lop3
                                         : (handler) nullptr;
 }
 

@@ -49,7 +49,7 @@ template <class T, class F> static const insn *two(frame &f, const insn *i)
 #define COMMA ,
 
 /* Instructions on bits and predicates (ptx_bits.cpp); nullptr: it is none of these. */
-handler bitwise(statement &s, insn &i, const std::string &name, type t);
+handler bitwise(const std::string &name, type t);
 
 } /* namespace ptx */
 } /* namespace fake */
