@@ -61,16 +61,6 @@ static bool one_round(int round)
     return ok;
 }
 
-static void test_churn(int rounds)
-{
-    bool ok = true;
-
-    for (int i = 0; i < rounds; i++) {
-        ok = one_round(i) && ok;
-    }
-    tap_check(ok, "dup or split, use, free: %d rounds", rounds);
-}
-
 /* Every collective as a communicator's only call, with one late rank, and freed at once. */
 static void test_last_call(void)
 {
@@ -114,24 +104,6 @@ static void test_many(void)
     tap_check(ok, "%d communicators at once", MANY);
 }
 
-/* Collectives that fall back, between those that do not. */
-static void test_others(int rounds)
-{
-    MPI_Comm comm;
-    bool ok = true;
-
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    for (int i = 0; i < rounds; i++) {
-        quick_delay(&delays, MAX_LATE_US / 4);
-        ok = quick_other(comm, (enum other) rng_below(&calls, NUM_OTHERS), 1 + i,
-                         rng_next(&calls)) &&
-             ok;
-        ok = any_call(comm) && ok;
-    }
-    MPI_Comm_free(&comm);
-    tap_check(ok, "among barriers, alltoalls and nonblocking collectives: %d rounds", rounds);
-}
-
 int main(int argc, char **argv)
 {
     int rounds;
@@ -140,10 +112,8 @@ int main(int argc, char **argv)
     rounds = argc > 1 ? atoi(argv[1]) : 100;
     calls = rng_key(test_seed, 60, 0);
     delays = rng_key(test_seed, 61, (uint64_t) test_rank);
-    test_churn(rounds);
     test_last_call();
     test_many();
-    test_others(rounds / 2);
     growth_check(one_round, rounds, &calls);
     return test_end();
 }

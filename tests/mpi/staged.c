@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Large calls on device buffers that no kernel does (long double), which are copied while steps
- * run, or while the saved collective works on another segment: staged MODE [ROUNDS], with
- * GPURING_MEMORY=device.
- *
- *     copies   results are right, each byte is copied once each way, in several pieces (at one copy each way: staged
- *              whole), and calls after the first ones allocate nothing; FAKECUDA_LOG
- *     time     "# NAME seconds X host Y": of a call on device memory, and on host memory
+ * run, or while the saved collective works on another segment: staged [ROUNDS], with
+ * GPURING_MEMORY=device and FAKECUDA_LOG. Results are right, each byte is copied once each way, in
+ * several pieces (at one copy each way: staged whole), and calls after the first ones allocate
+ * nothing.
  *
  * With GPURING_MEMORY=host a rank's own buffers are there.
  */
@@ -264,55 +262,6 @@ static void copies(enum what what, enum form form, bool in_place, int least)
     tap_check(0 == more, "nothing is allocated");
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *) a, y = *(const double *) b;
-
-    return (x > y) - (x < y);
-}
-
-/* Least seconds of a call: others may use the cores, too. */
-static double seconds(const struct call *c, const void *in, void *out, bool device, bool *ok)
-{
-    double times[ROUNDS + 1];
-
-    for (int k = 1; k < ROUNDS + 3; k++) { /* two to warm up */
-        double begin;
-
-        fill(c, k);
-        tap_sync();
-        begin = seconds_now();
-        if (SCAN == c->what) {
-            MPI_Scan(in, out, c->n, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        } else {
-            MPI_Allreduce(in, out, c->n, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        }
-        times[k < 3 ? 0 : k - 2] = seconds_now() - begin;
-        *ok = (!device || is_right(c, k)) && *ok;
-    }
-    qsort(times, ROUNDS + 1, sizeof times[0], by_value);
-    return times[0];
-}
-
-static void time_it(enum what what)
-{
-    struct call c;
-    long double *in, *out;
-    double device, host;
-    bool ok = true;
-
-    make(&c, what, FORM_BLOCKING, false);
-    in = calloc(1, c.bytes);
-    out = malloc(c.bytes);
-    device = seconds(&c, c.in, c.out, true, &ok);
-    host = seconds(&c, in, out, false, &ok);
-    tap_check(ok, "%s of %zu bytes: right", names[what], c.bytes);
-    tap_note("%s seconds %.6f host %.6f", names[what], device, host);
-    free(in);
-    free(out);
-    drop(&c);
-}
-
 /*
  * Pairs with gaps behind their index: the whole is staged, and then cut as the others cut theirs.
  */
@@ -350,13 +299,8 @@ int main(int argc, char **argv)
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     on_host = NULL != memory && 0 == strcmp(memory, "host");
-    if (argc > 1 && 0 == strcmp(argv[1], "time")) {
-        time_it(ALLREDUCE);
-        time_it(SCAN);
-        return test_end();
-    }
-    rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
-    warm_up = argc > 2 ? rounds : WARM_UP;
+    rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
+    warm_up = argc > 1 ? rounds : WARM_UP;
     MPI_Op_create(add, 1, &user_op);
     for (int what = 0; what < NUM_WHATS; what++) {
         /* only blocking calls are cut */

@@ -25,14 +25,14 @@ in_all && GPURING_MEMORY=mixed FAKECUDA_DELAY=7 on_devices "in pieces: nonblocki
 GPURING_MEMORY=device FAKECUDA_RATE=100 on_devices "in pieces: persistent" good_by_staging 2 $small $pieces -- persistent $(depth 0 3)
 
 GPURING_MEMORY=device FAKECUDA_LOG=$work/pieces on_devices "in pieces: each byte is copied once, nothing is allocated" \
-    good_by_staging 3 $small --mca coll_gpuring_stage_bytes 262144 -- staged copies $(depth 2 6)
+    good_by_staging 3 $small --mca coll_gpuring_stage_bytes 262144 -- staged $(depth 2 6)
 in_all && GPURING_MEMORY=device FAKECUDA_LOG=$work/whole GPURING_PIECES=1 on_devices "stage_bytes 0: the same, each buffer at once" \
-    good_by_staging 3 $small --mca coll_gpuring_stage_bytes 0 -- staged copies
+    good_by_staging 3 $small --mca coll_gpuring_stage_bytes 0 -- staged
 
 # rank 0 has its buffers in host memory: it is told that others have not, and cuts its calls as they do
 wrapper host_on_0 '[ $OMPI_COMM_WORLD_RANK != 0 ] || export GPURING_MEMORY=host'
 WRAPPER=$work/host_on_0 GPURING_MEMORY=device FAKECUDA_LOG=$work/mixed FAKECUDA_DELAY=$(depth 0 9) on_devices \
     "in pieces and segments: rank 0 has its buffers in host memory" good_by_staging 3 $small --mca coll_gpuring_cuda 1 \
-    --mca coll_gpuring_stage_bytes 262144 -- staged copies $(depth 2 6)
+    --mca coll_gpuring_stage_bytes 262144 -- staged $(depth 2 6)
 
 tap_done

@@ -65,6 +65,11 @@ double from_half(uint16_t bits)
 {
     return widen(bits, 15, 10);
 }
+double from_bfloat(uint16_t bits)
+{
+    return widen(bits, 127, 7);
+}
+
 /* ---- operations ---- */
 
 template <class T> static const insn *give(frame &f, const insn *i, T v)
@@ -195,11 +200,11 @@ float from_bfloat(uint16_t bits)
 }
 uint16_t to_half(float value)
 {
-    return fake::ptx::to_half(value, fake::ptx::ROUND_NEAREST);
+    return fake::ptx::to_half(value);
 }
 uint16_t to_bfloat(float value)
 {
-    return fake::ptx::to_bfloat(value, fake::ptx::ROUND_NEAREST);
+    return fake::ptx::to_bfloat(value);
 }
 
 } /* namespace emu */

@@ -13,6 +13,7 @@ namespace ptx
 uint16_t to_half(double v);
 uint16_t to_bfloat(double v);
 double from_half(uint16_t bits);
+double from_bfloat(uint16_t bits);
 
 } /* namespace ptx */
 } /* namespace fake */
