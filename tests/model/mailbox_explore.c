@@ -46,15 +46,10 @@ static struct {
 static const char *const names[MX_NFAULTS] = {"no fault",      "stuck",        "overrun",
                                               "needless wait", "wrong result", "wrong report"};
 
-const char *mx_fault_name(enum mx_fault fault)
-{
-    return names[fault];
-}
-
 __attribute__((format(printf, 4, 5))) static int fail(enum mx_fault fault, int rank, int call,
                                                       const char *format, ...)
 {
-    int n = snprintf(x.why, x.size, "%s: rank %d, call %d: ", mx_fault_name(fault), rank, call);
+    int n = snprintf(x.why, x.size, "%s: rank %d, call %d: ", names[fault], rank, call);
     va_list args;
 
     va_start(args, format);
@@ -220,7 +215,7 @@ static int check_postponed(int rank, int call, const struct gr_mailbox_call *m)
     for (k = 0; k < n; k++) {
         named |= 1 << ranks[k];
     }
-    for (k = 0; k < x.game->p && !x.game->harm_only; k++) {
+    for (k = 0; k < x.game->p; k++) {
         if (k != rank && (named >> k & 1) != in_the_way(k, call, named >> k & 1)) {
             return fail(MX_REPORT, rank, call, "waits to post, for the ranks %x; %d has taken %d",
                         (unsigned) named, k, x.now.taken[k]);
@@ -269,9 +264,6 @@ static int try_take(int rank)
         return check_result(rank, call);
     }
     x.now.next[rank][call] = m.next;
-    if (x.game->harm_only) {
-        return 0;
-    }
     n = gr_mailbox_waits_for(&x.now.box[rank], &m, missing);
     if (1 != n || missing[0] == rank || !posts(&x.game->calls[call], missing[0]) ||
         x.now.posted[missing[0]] > call) {

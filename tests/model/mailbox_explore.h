@@ -26,7 +26,6 @@ struct mx_game {
     uint64_t first;
     int ncalls;
     struct mx_call calls[MX_CALLS];
-    int harm_only; /* whom waiting ranks name is not looked at */
 };
 
 enum mx_fault {
@@ -38,8 +37,6 @@ enum mx_fault {
     MX_REPORT,   /* a waiting rank does not name those whom it waits for */
     MX_NFAULTS
 };
-
-const char *mx_fault_name(enum mx_fault fault);
 
 /*
  * Play the game in all orders. *states is increased by the states seen; why: who did what when it

@@ -16,7 +16,7 @@
 #include "exec/plan.h"
 #include "exec/reduce.h"
 
-#define EX_MAX_RANKS 80
+#define EX_MAX_RANKS 256
 
 enum ex_kind_id {
     EX_I32_SUM, /* wraps */
@@ -25,10 +25,11 @@ enum ex_kind_id {
     EX_F32_MAX,
     EX_TRIPLE, /* 12 bytes, combined by a function: sum, xor and maximum */
     EX_NEXACT,
-    /* other bits in another order; values are checked where there is only one order: */
+    /* other bits in another order; values are checked in one mailbox, EX_MAPS in groups, too: */
     EX_F32_SUM = EX_NEXACT, /* of all magnitudes */
     /* a op b is not b op a, and parentheses count: not for MPI, but it shows any order */
     EX_ORDERED,
+    EX_MAPS, /* maps x -> a x + b, one after the other: associative, and does not commute */
     EX_NKINDS
 };
 

@@ -123,7 +123,9 @@ static void combine_ordered(void *sum, const void *elem)
     memcpy(sum, &a, 8);
 }
 
-static void fused_ordered(void *d1, void *d2, const void *a, const void *b, size_t n)
+/* As a gr_reduce_fn, of elements of 8 bytes. */
+static void fused_by(void (*combine)(void *sum, const void *elem), void *d1, void *d2,
+                     const void *a, const void *b, size_t n)
 {
     size_t i;
 
@@ -131,12 +133,39 @@ static void fused_ordered(void *d1, void *d2, const void *a, const void *b, size
         uint64_t x;
 
         memcpy(&x, (const char *) a + 8 * i, 8);
-        combine_ordered(&x, (const char *) b + 8 * i);
+        combine(&x, (const char *) b + 8 * i);
         memcpy((char *) d1 + 8 * i, &x, 8);
         if (NULL != d2) {
             memcpy((char *) d2 + 8 * i, &x, 8);
         }
     }
+}
+
+static void fused_ordered(void *d1, void *d2, const void *a, const void *b, size_t n)
+{
+    fused_by(combine_ordered, d1, d2, a, b, n);
+}
+
+static void fill_map(void *elem, uint64_t random)
+{
+    random |= 1;
+    memcpy(elem, &random, 8);
+}
+
+static void combine_maps(void *sum, const void *elem)
+{
+    uint32_t first[2], then[2];
+
+    memcpy(first, sum, 8);
+    memcpy(then, elem, 8);
+    first[0] *= then[0];
+    first[1] = then[0] * first[1] + then[1];
+    memcpy(sum, first, 8);
+}
+
+static void fused_maps(void *d1, void *d2, const void *a, const void *b, size_t n)
+{
+    fused_by(combine_maps, d1, d2, a, b, n);
 }
 
 const struct ex_kind ex_kinds[EX_NKINDS] = {
@@ -149,6 +178,7 @@ const struct ex_kind ex_kinds[EX_NKINDS] = {
     [EX_F32_SUM] = {"float sum", GR_TYPE_F32, GR_OP_SUM, 4, fill_f32_wild, sum_f32, NULL},
     [EX_ORDERED] = {"ordered", GR_TYPE_OTHER, GR_OP_OTHER, 8, fill_ordered, combine_ordered,
                     fused_ordered},
+    [EX_MAPS] = {"maps", GR_TYPE_OTHER, GR_OP_OTHER, 8, fill_map, combine_maps, fused_maps},
 };
 
 static void combine_all(void *ctx, const void *in, void *inout, size_t n)
