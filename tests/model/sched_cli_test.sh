@@ -97,46 +97,6 @@ steps per rank: 7; messages: 24; ticks: 7
 sent per rank: 3/2 S; received per rank: 3/2 S
 EOF
 
-golden "tree bcast of 5 ranks" bcast tree -n 5 <<'EOF'
-tree bcast, 5 ranks, root 0; vector S in 4 chunks
-Below the primitive: chunk, from > . > to; the prime: distributing (phase 1).
-
-tick  rank 0        rank 1        rank 2        rank 3        rank 4
-   0  send
-      c0' .>4
-      send
-      c1' .>1
-   1  send          recvCopySend                              recvCopySend
-      c2' .>4       c1' 0>.>3                                 c0' 0>.>2
-      send
-      c3' .>1
-   2                recvCopySend  recvCopySend  recvCopySend  recvCopySend
-                    c3' 0>.>3     c0' 4>.>1,3   c1' 1>.>4,2   c2' 0>.>2
-   3                recv          recvCopySend  recv          recv
-                    c0' 2>.       c2' 4>.>1,3   c0' 2>.       c1' 3>.
-                                  recv          recvCopySend
-                                  c1' 3>.       c3' 1>.>4,2
-   4                recv          recv          recv          recv
-                    c2' 2>.       c3' 3>.       c2' 2>.       c3' 3>.
-
-steps per rank: 4; messages: 16; ticks: 5
-sent per rank: 1/2 S to 1 S; received per rank: 0 S to 1 S
-EOF
-
-golden "an order of ranks, in shorthand" allgather ring -n 3 --order 2,0,1 --ticks <<'EOF'
-ring allgather, 3 ranks; vector S in 3 blocks, c0 is rank 0's
-Order of ranks: 2 0 1
-a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing
-
-tick  rank 0     rank 1     rank 2
-   0  c0!>1      c1!>2      c2!>0
-   1  2>c2'!>1   0>c0'!>2   1>c1'!>0
-   2  2>c1'!     0>c2'!     1>c0'!
-
-steps per rank: 3; messages: 6; ticks: 3
-sent per rank: 2/3 S; received per rank: 2/3 S
-EOF
-
 golden "one rank, step by step" reduce chain -n 3 -r 1 -c 2 --rank 1 <<'EOF'
 chain reduce, 3 ranks, root 1; vector S in 2 chunks
 
@@ -173,62 +133,6 @@ tick  rank 0        rank 1        rank 2        rank 3
 
 steps per rank: 4; messages: 8; ticks: 3
 sent per rank: 3/4 S; received per rank: 3/4 S
-EOF
-
-golden "Swing on a ring of 3, of which one folds" allreduce swing --torus 3 --ticks <<'EOF'
-swing allreduce, 3 ranks; vector S in 3 blocks, c0 is rank 0's
-a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing
-
-tick  rank 0        rank 1        rank 2
-   0  .             .             c0..c2>1
-   1  c1>1          2>+c0..c2!    .
-                    c0..c2/2>0
-   2  1>+c0..c2/2!  0>+c1!        .
-      c0..c2/2'>1   c1'>0
-   3  1>c1'!        0>c0..c2/2'!  .
-                    c0..c2'>2
-   4  .             .             1>c0..c2'!
-
-steps per rank: 2 to 6; messages: 6; ticks: 5
-sent per rank: 1 S to 2 S; received per rank: 1 S to 2 S
-EOF
-
-golden "a barrier of 3 nodes of 2 ranks, in shorthand" barrier dissemination --torus 2x3 --nodes --ticks <<'EOF'
-dissemination barrier, 6 ranks; S is a token
-a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing
-
-tick  rank 0     rank 1     rank 2     rank 3     rank 4     rank 5
-   0  .          c0>0       .          c0>2       .          c0>4
-   1  1>+c0!     .          3>+c0!     .          5>+c0!     .
-      c0>2                  c0>4                  c0>0
-   2  4>+c0!     .          0>+c0!     .          2>+c0!     .
-      c0>4                  c0>0                  c0>2
-   3  2>+c0!     .          4>+c0!     .          0>+c0!     .
-      c0'>1                 c0'>3                 c0'>5
-   4  .          0>c0'!     .          2>c0'!     .          4>c0'!
-
-steps per rank: 2 to 6; messages: 12; ticks: 5
-sent per rank: 1 S to 3 S; received per rank: 1 S to 3 S
-EOF
-
-golden "what a rank exchanges along a line" alltoall ordered --torus 3 --mesh 0 --rank 1 <<'EOF'
-ordered alltoall, 3 ranks; vector S in 3 blocks, c0 is rank 0's
-
-rank 1
-  tick  primitive           chunk    from         to           operand dest  phase
-     0  copy                c0..c2'  -            -            in      tmp   distributing
-     0  send                c0'      -            0            tmp     -     distributing
-     1  recv                c0'      2            -            -       tmp   distributing
-     1  send                c2'      -            0            tmp     -     distributing
-     2  recv                c2'      2            -            -       tmp   distributing
-     2  send                c2'      -            0            tmp     -     distributing
-     3  recv                c2'      2            -            -       tmp   distributing
-     4  copy                c0=c2'   -            -            tmp     out   distributing, result
-     4  copy                c1'      -            -            tmp     out   distributing, result
-     4  copy                c2=c0'   -            -            tmp     out   distributing, result
-
-steps per rank: 10; messages: 9; ticks: 5
-sent per rank: 1 S; received per rank: 1 S
 EOF
 
 refused "give a collective and an algorithm"

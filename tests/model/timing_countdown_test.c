@@ -3,20 +3,17 @@
  * Start-time unification (timing/countdown.h) on a virtual clock, where the true instants are
  * known: on tori of all shapes, with any skew of entering, ranks whose clocks have nothing in
  * common begin at one instant; with estimates that are wrong by e, within 2e per dimension. The
- * countdown is compiled into this file with hooks in the place of the table, to inject errors and
- * to plant faults, which the checks must see. Seed: GPURING_SEED.
+ * countdown is compiled into this file with a hook in the place of the table, to inject errors.
+ * Seed: GPURING_SEED.
  */
 #include "timing_world.h"
 
 #include "rng.h"
 
-static int64_t hooked_far(const struct gr_latency *l, int d, int x);
 static int64_t hooked_between(const struct gr_latency *l, int d, int x, int y);
 
-#define gr_latency_farthest hooked_far
 #define gr_latency_between hooked_between
 #include "timing/countdown.c"
-#undef gr_latency_farthest
 #undef gr_latency_between
 
 #include <setjmp.h>
@@ -26,48 +23,15 @@ static int64_t hooked_between(const struct gr_latency *l, int d, int x, int y);
 
 #include <cmocka.h>
 
-enum plant {
-    NOTHING,
-    NO_OWN_TERM, /* only what arrives sets the timer: s_i + F_i is left out */
-    HALF_OWN_TERM,
-    OWN_F_FOR_ALL, /* F_i in the place of F_j */
-    NO_L,          /* what a note was on its way for is not taken off */
-    NO_F,          /* through when all were heard */
-    NPLANTS
-};
-static const char *const plants[NPLANTS] = {"nothing",     "no s_i + F_i", "s_i + F_i / 2",
-                                            "F_i for F_j", "no L_ji",      "no F_j"};
-
 static int64_t until_skew; /* the largest of the last run */
-static enum plant planted;
 static int nap_in_countdown;
 /* of estimates of L_ji: one sign at even receivers, the other at odd ones */
 static int64_t largest_error;
 static uint64_t seed;
 
-static int64_t hooked_far(const struct gr_latency *l, int d, int x)
-{
-    int own = x == gr_latency_coord(l, d);
-
-    switch (planted) {
-    case NO_OWN_TERM:
-        return own ? 0 : gr_latency_farthest(l, d, x);
-    case HALF_OWN_TERM:
-        return gr_latency_farthest(l, d, x) / (own ? 2 : 1);
-    case OWN_F_FOR_ALL:
-        return gr_latency_farthest(l, d, gr_latency_coord(l, d));
-    case NO_F:
-        return 0;
-    default:
-        return gr_latency_farthest(l, d, x);
-    }
-}
-
 static int64_t hooked_between(const struct gr_latency *l, int d, int x, int y)
 {
-    int64_t e = y % 2 ? largest_error : -largest_error;
-
-    return NO_L == planted ? 0 : gr_latency_between(l, d, x, y) - e;
+    return gr_latency_between(l, d, x, y) - (y % 2 ? largest_error : -largest_error);
 }
 
 struct node {
@@ -300,41 +264,6 @@ static void test_no_room(void **state)
     tw_close(&world);
 }
 
-/*
- * Whether what is planted makes ranks start apart. Latencies may happen to be such that it does
- * not: then in another world.
- */
-static int is_seen(const char *shape)
-{
-    int tries, seen = 0;
-
-    for (tries = 0; tries < 6 && !seen; tries++) {
-        tw_open(&world, shape, 2000, 20, 0, rng_next(&seed));
-        seen = run(12, 6000, 0) > grain();
-        tw_close(&world);
-    }
-    return seen;
-}
-
-static void test_plants(void **state)
-{
-    static const char *const shapes[] = {"2", "4", "3x3", "2x2x2"};
-    size_t k;
-
-    (void) state;
-    for (planted = NOTHING + 1; planted < NPLANTS; planted++) {
-        for (k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
-            if (OWN_F_FOR_ALL == planted && k != 1) {
-                continue; /* in a ring of 2 both are one, in small ones nearly */
-            }
-            if (!is_seen(shapes[k])) {
-                fail_msg("%s on %s was not seen", plants[planted], shapes[k]);
-            }
-        }
-    }
-    planted = NOTHING;
-}
-
 /* Notes that no rank may send at this time are refused, and change nothing. */
 static void test_bad_notes(void **state)
 {
@@ -388,8 +317,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),       cmocka_unit_test(test_errors),
         cmocka_unit_test(test_common_clock), cmocka_unit_test(test_jitter),
-        cmocka_unit_test(test_plants),       cmocka_unit_test(test_bad_notes),
-        cmocka_unit_test(test_no_room),      cmocka_unit_test(test_naps),
+        cmocka_unit_test(test_bad_notes),    cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_naps),
     };
 
     seed = rng_seed();
