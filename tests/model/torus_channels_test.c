@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The channels of torus algorithms: their number, their links, and the peers of each rank; and what
- * the exchanges of an Alltoall cost, by counting.
+ * The channels of torus algorithms: their number, their links; and what the exchanges of an
+ * Alltoall cost, by counting.
  */
 #include "sched/alltoall.h"
 #include "sched/sched.h"
@@ -13,8 +13,6 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
-
-enum { IN = 1, OUT = 2 }; /* a pair is in the receiver's list, in the sender's */
 
 static struct gr_torus torus; /* of the test */
 static enum gr_algo algo;
@@ -138,41 +136,6 @@ static void swing_costs_what_it_says(void **state)
     }
 }
 
-/*
- * Peers are listed once, and by both ends; channels beyond those with links of their own have the
- * peers of the first.
- */
-static void peers_agree(void **state)
-{
-    int in[64], out[64], nin, nout, rank, k, channel;
-
-    (void) state;
-    torus = (struct gr_torus) {.ndims = 3, .dims = {4, 2, 4}};
-    for (algo = GR_ALGO_BUCKET; algo < GR_NALGOS; algo++) {
-        for (channel = 0; channel < 7; channel++) {
-            char links[32][32] = {{0}};
-
-            for (rank = 0; rank < 32; rank++) {
-                struct gr_sched s = sched_of(GR_COLL_BCAST, rank, 5, channel, 1);
-
-                gr_sched_peers(&s, in, &nin, out, &nout);
-                assert_in_range(nin, 1, 31);
-                for (k = 0; k < nin; k++) {
-                    assert_int_equal(links[in[k]][rank] & IN, 0);
-                    links[in[k]][rank] |= IN;
-                }
-                for (k = 0; k < nout; k++) {
-                    assert_int_equal(links[rank][out[k]] & OUT, 0);
-                    links[rank][out[k]] |= OUT;
-                }
-            }
-            for (k = 0; k < 32 * 32; k++) {
-                assert_true(0 == links[k / 32][k % 32] || (IN | OUT) == links[k / 32][k % 32]);
-            }
-        }
-    }
-}
-
 #define SUH_SHIN GR_ALLTOALL_SUH_SHIN
 #define ORDERED GR_ALLTOALL_ORDERED
 
@@ -292,7 +255,6 @@ int main(void)
         cmocka_unit_test(channels_are_as_stated),
         cmocka_unit_test(a_bucket_uses_all_links),
         cmocka_unit_test(swing_costs_what_it_says),
-        cmocka_unit_test(peers_agree),
         cmocka_unit_test(suh_shin_suits),
         cmocka_unit_test(suh_shin_costs_what_is_published),
         cmocka_unit_test(ordered_costs_what_is_stated),
