@@ -76,8 +76,8 @@ static int prepare(struct gr_op *op, struct gr_gpu *gpu)
     free(call->tmp);
     call->tmp = bytes > 0 ? malloc(bytes) : NULL;
     data->tmp = call->tmp;
-    data->in = GR_COLL_BCAST == data->spec.coll ? call->out : call->in;
-    data->out = call->out;
+    data->in = call->buffers.in;
+    data->out = call->buffers.out;
     data->reducer.elem_bytes = data->spec.elem_bytes;
     data->reducer.fused = gr_reduce_find(call->what.type, GR_OP_SUM);
     return 0;
@@ -147,8 +147,7 @@ void call_free(struct call *call)
     mca_coll_gpuring_queue_free(call->queue);
     mca_coll_gpuring_op_free(call->op);
     free(call->op);
-    free(call->in);
-    free(call->out);
+    ex_buffers_free(&call->buffers);
     free(call->tmp);
     free(call);
 }
@@ -160,113 +159,31 @@ static size_t elem_bytes(enum gr_type type)
     return GR_TYPE_F64 == type ? sizeof(double) : sizeof(int32_t);
 }
 
-/* Element k of the input of a rank; small, so that sums of doubles are exact. */
-static int value(const struct what *what, int rank, size_t k)
+/* The call as a case of exec_data.h; a bcast has one buffer. */
+static struct ex_case data_of(const struct what *what)
 {
-    return (int) ((k * 2654435761u + (unsigned) rank * 40503u + what->salt * 97u) % 20011u) - 10005;
-}
-
-static void store(enum gr_type type, unsigned char *at, size_t k, int64_t v)
-{
-    double d = (double) v;
-    int32_t i = (int32_t) v;
-
-    memcpy(at + k * elem_bytes(type), GR_TYPE_F64 == type ? (void *) &d : (void *) &i,
-           elem_bytes(type));
-}
-
-/* Element k of the sum of all ranks' inputs. */
-static int64_t sum(const struct what *what, int n, size_t k)
-{
-    int64_t s = 0;
-    int r;
-
-    for (r = 0; r < n; r++) {
-        s += value(what, r, k);
-    }
-    return s;
-}
-
-/* Elements of a rank's input and output. */
-static size_t in_count(const struct what *what, int n)
-{
-    bool blocks = GR_CALL_REDUCE_SCATTER_BLOCK == what->id || GR_CALL_ALLTOALL == what->id;
-
-    return what->count * (blocks ? (size_t) n : 1);
-}
-
-static size_t out_count(const struct what *what, int n)
-{
-    bool blocks = GR_CALL_ALLGATHER == what->id || GR_CALL_ALLTOALL == what->id;
-
-    return what->count * (blocks ? (size_t) n : 1);
-}
-
-/* Element k of what the call leaves in the output of a rank. */
-static int64_t wanted(const struct what *what, int n, int rank, size_t k)
-{
-    size_t count = what->count;
-
-    switch (what->id) {
-    case GR_CALL_ALLREDUCE:
-        return sum(what, n, k);
-    case GR_CALL_REDUCE:
-        return rank == what->root ? sum(what, n, k) : -1;
-    case GR_CALL_BCAST:
-        return value(what, what->root, k);
-    case GR_CALL_ALLGATHER:
-        return value(what, (int) (k / count), k % count);
-    case GR_CALL_REDUCE_SCATTER_BLOCK:
-        return sum(what, n, (size_t) rank * count + k);
-    default: /* alltoall: block r of the output is block `rank` of rank r's input */
-        return value(what, (int) (k / count), (size_t) rank * count + k % count);
-    }
-}
-
-/* Make buffers for what is called. */
-static void make_buffers(struct call *call, const struct what *what, int n)
-{
-    free(call->in);
-    free(call->out);
-    call->what = *what;
-    call->in_bytes = in_count(what, n) * elem_bytes(what->type);
-    call->out_bytes = out_count(what, n) * elem_bytes(what->type);
-    call->in = malloc(call->in_bytes);
-    call->out = malloc(call->out_bytes);
-    if (NULL == call->in || NULL == call->out) {
-        abort();
-    }
-}
-
-/* Set the call's input; an output holds -1 where nothing is written. */
-static void fill(struct call *call, int n, int rank)
-{
-    const struct what *what = &call->what;
-    size_t nin = in_count(what, n), nout = out_count(what, n), k;
-
-    for (k = 0; k < nin; k++) {
-        store(what->type, call->in, k, value(what, rank, k));
-    }
-    for (k = 0; k < nout; k++) {
-        store(what->type, call->out, k,
-              GR_CALL_BCAST == what->id && rank == what->root ? value(what, rank, k) : -1);
-    }
+    return (struct ex_case) {.coll = gr_calls[what->id].coll,
+                             .way = GR_WAY_MAILBOX,
+                             .root = what->root,
+                             .kind = GR_TYPE_F64 == what->type ? EX_F64_SUM : EX_I32_SUM,
+                             .count = what->count,
+                             .in_place = GR_CALL_BCAST == what->id,
+                             .seed = what->salt};
 }
 
 void call_check(const struct rr_rank *rank, const struct call *call)
 {
-    const struct what *what = &call->what;
-    size_t nout = out_count(what, rank->world->n), k;
-    unsigned char want[sizeof(double)];
+    struct ex_case data = data_of(&call->what);
+    int n = rank->world->n;
+    unsigned char *want = ex_want(&data, n);
+    char why[160];
 
-    for (k = 0; k < nout; k++) {
-        store(what->type, want, 0, wanted(what, rank->world->n, rank->rank, k));
-        if (0 != memcmp(want, call->out + k * elem_bytes(what->type), elem_bytes(what->type))) {
-            print_error("%s of %zu elements, rank %d of %d: element %zu is wrong\n",
-                        gr_calls[what->id].name, what->count, rank->rank, rank->world->n, k);
-            abort();
-        }
+    if (0 != ex_buffers_check(&call->buffers, &data, n, rank->rank, want, why, sizeof(why))) {
+        print_error("%s of %zu elements, rank %d of %d: %s\n", gr_calls[call->what.id].name,
+                    call->what.count, rank->rank, n, why);
+        abort();
     }
+    free(want);
 }
 
 /* ---- calls ---- */
@@ -281,17 +198,20 @@ static int describe(struct rr_rank *rank, struct gr_op_queue *queue, struct call
     struct gr_op *op = call->op;
     struct gr_plan_spec *spec = &op->data.spec;
     size_t n = (size_t) rank->world->n, total, largest;
+    struct ex_case data;
 
     op->persistent = call->persistent;
     mca_coll_gpuring_op_reset(op, &rank->comm, call->persistent ? NULL : queue);
-    make_buffers(call, what, (int) n);
-    fill(call, (int) n, rank->rank);
+    ex_buffers_free(&call->buffers);
+    call->what = *what;
+    data = data_of(what);
+    ex_buffers_make(&call->buffers, &data, (int) n, rank->rank);
     memset(&op->data, 0, sizeof(op->data));
     op->id = what->id;
     op->root = what->root;
     op->kernel = -1;
-    op->buffers[0] = call->in;
-    op->buffers[1] = call->out;
+    op->buffers[0] = call->buffers.in;
+    op->buffers[1] = call->buffers.out;
     spec->coll = gr_calls[what->id].coll;
     spec->root = what->root;
     spec->elem_bytes = elem_bytes(what->type);
@@ -382,6 +302,7 @@ int call_init(struct rr_rank *rank, struct call *call, const struct what *what)
 void call_restart(struct rr_rank *rank, struct call *const *calls, size_t n, unsigned salt)
 {
     struct gr_op *ops[16];
+    struct ex_case data;
     size_t k;
 
     if (n > sizeof(ops) / sizeof(ops[0])) {
@@ -393,7 +314,8 @@ void call_restart(struct rr_rank *rank, struct call *const *calls, size_t n, uns
         unlock(call);
         call->complete = false;
         call->what.salt = salt;
-        fill(call, rank->world->n, rank->rank);
+        data = data_of(&call->what);
+        ex_buffers_fill(&call->buffers, &data, rank->world->n, rank->rank);
         if (0 != mca_coll_gpuring_op_begin(call->op)) {
             abort();
         }

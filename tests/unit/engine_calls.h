@@ -10,6 +10,7 @@
 #ifndef GR_TESTS_ENGINE_CALLS_H
 #define GR_TESTS_ENGINE_CALLS_H
 
+#include "exec_data.h"
 #include "rank_runtime.h"
 
 #include "engine/call_agreement.h"
@@ -39,8 +40,8 @@ struct call {
     bool device;               /* the call record says that a buffer is on a device */
     enum gr_agreement_use use; /* where the communicator may have devices */
     struct what what;
-    unsigned char *in, *out, *tmp; /* owned */
-    size_t in_bytes, out_bytes;
+    struct ex_buffers buffers;
+    unsigned char *tmp; /* owned */
     /* of a nonblocking call: whether it is complete, and how it ended */
     bool complete;
     int rc, way;

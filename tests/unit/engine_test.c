@@ -373,7 +373,7 @@ static void run_withdrawn(struct rr_rank *rank)
         if (GR_ERR_FAILED != call_finish(call)) {
             abort();
         }
-        memset(call->in, 0x55, call->in_bytes);
+        memset(call->buffers.in, 0x55, call->buffers.in_bytes);
         failing_returned = true;
     } else if (THIRD == rank->rank) {
         await(&slow_started);

@@ -159,7 +159,6 @@ void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int r
             bytes *
             (GR_COLL_REDUCE_SCATTER == c->coll ? ex_block_count(blocks_of(c), rank) : span(c, p));
         b->out_base = allocate(b->out_bytes + 2 * GUARD);
-        memset(b->out_base, GUARD_BYTE, b->out_bytes + 2 * GUARD);
         b->out = b->out_base + GUARD;
     }
     if (shares(c, rank)) {
@@ -167,6 +166,16 @@ void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int r
     } else if (has_input(c, rank) && n > 0) {
         b->in_bytes = n * bytes;
         b->in = b->in_base = allocate(b->in_bytes);
+    }
+    ex_buffers_fill(b, c, p, rank);
+}
+
+void ex_buffers_fill(struct ex_buffers *b, const struct ex_case *c, int p, int rank)
+{
+    size_t n = ex_input_count(c, p, rank);
+
+    if (NULL != b->out_base) {
+        memset(b->out_base, GUARD_BYTE, b->out_bytes + 2 * GUARD);
     }
     if (has_input(c, rank) && n > 0) {
         ex_fill(c, rank, ex_input_begin(c, rank), n, b->in);

@@ -97,6 +97,9 @@ struct gr_mailbox_call ex_mail(const struct ex_case *c, const struct ex_buffers 
 /* Allocate and fill rank's buffers; aborts without memory. */
 void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int rank);
 
+/* The input of the case, which has another seed than before; the output is as new. */
+void ex_buffers_fill(struct ex_buffers *b, const struct ex_case *c, int p, int rank);
+
 /*
  * 0 when the output is as it must be, nothing around it or in its gaps was written, and the input
  * is as it was. Otherwise -1, with the reason.
