@@ -78,10 +78,6 @@ FAKE_API cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
     NEED(flags < 8, CUDA_ERROR_INVALID_VALUE);
     return give(c, KIND_PINNED, bytes, flags, (uintptr_t *) at);
 }
-FAKE_API cuMemAllocHost_v2(void **at, size_t bytes)
-{
-    return cuMemHostAlloc(at, bytes, 0);
-}
 
 FAKE_API cuMemFreeHost(void *at)
 {
@@ -124,17 +120,6 @@ FAKE_API cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *at, unsigned fl
     NEED(nullptr != r && (KIND_PINNED == r->kind || KIND_REGISTERED == r->kind),
          CUDA_ERROR_INVALID_VALUE);
     *device = (CUdeviceptr) at;
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuMemHostGetFlags(unsigned *flags, void *at)
-{
-    NEED_CONTEXT(c);
-    (void) c;
-    region_ref r = memory_find((uintptr_t) at);
-    NEED(nullptr != r && (KIND_PINNED == r->kind || KIND_REGISTERED == r->kind),
-         CUDA_ERROR_INVALID_VALUE);
-    *flags = r->flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return CUDA_SUCCESS;
 }
 

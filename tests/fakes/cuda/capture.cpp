@@ -292,31 +292,6 @@ FAKE_API cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
-                                      CUDA_GRAPH_INSTANTIATE_PARAMS *params)
-{
-    NEED(nullptr != params, CUDA_ERROR_INVALID_VALUE);
-    CUresult status = cuGraphInstantiateWithFlags(exec, graph, params->flags);
-    params->hErrNode_out = nullptr;
-    params->result_out =
-        CUDA_SUCCESS == status ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
-    return status;
-}
-FAKE_API cuGraphInstantiateWithParams_ptsz(CUgraphExec *exec, CUgraph graph,
-                                           CUDA_GRAPH_INSTANTIATE_PARAMS *params)
-{
-    return cuGraphInstantiateWithParams(exec, graph, params);
-}
-
-/* Nothing has to be brought anywhere before a launch here. */
-FAKE_API cuGraphUpload(CUgraphExec exec, CUstream handle)
-{
-    NEED_STREAM(s, handle);
-    NEED(nullptr != exec, CUDA_ERROR_INVALID_VALUE);
-    NEED_CAPTURE(use(s));
-    return CUDA_SUCCESS;
-}
-
 FAKE_API cuGraphLaunch(CUgraphExec exec, CUstream handle)
 {
     NEED_STREAM(s, handle);

@@ -176,14 +176,6 @@ FAKE_API cuDevicePrimaryCtxReset_v2(CUdevice device)
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
-{
-    NEED_DRIVER();
-    NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
-    primaries[device].flags = flags;
-    return CUDA_SUCCESS;
-}
-
 FAKE_API cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
 {
     NEED_DRIVER();
@@ -299,13 +291,6 @@ FAKE_API cuCtxGetId(CUcontext context, unsigned long long *id)
     c = nullptr == context ? c : context;
     NEED(context_known(c), CUDA_ERROR_INVALID_CONTEXT);
     *id = c->id;
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuCtxGetApiVersion(CUcontext, unsigned *version)
-{
-    NEED_DRIVER();
-    *version = 3020;
     return CUDA_SUCCESS;
 }
 

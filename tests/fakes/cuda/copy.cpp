@@ -271,48 +271,9 @@ COPY_FUNCTIONS(HtoD, _v2, CUdeviceptr, DEVICE, const void *, HOST)
 COPY_FUNCTIONS(DtoH, _v2, void *, HOST, CUdeviceptr, DEVICE)
 COPY_FUNCTIONS(DtoD, _v2, CUdeviceptr, DEVICE, CUdeviceptr, DEVICE)
 
-FAKE_API cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
-{
-    return call_2d(c, CU_STREAM_LEGACY, false);
-}
-FAKE_API cuMemcpy2D_v2_ptds(const CUDA_MEMCPY2D *c)
-{
-    return call_2d(c, CU_STREAM_PER_THREAD, false);
-}
-FAKE_API cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *c)
-{
-    return call_2d(c, CU_STREAM_LEGACY, false);
-}
-FAKE_API cuMemcpy2DUnaligned_v2_ptds(const CUDA_MEMCPY2D *c)
-{
-    return call_2d(c, CU_STREAM_PER_THREAD, false);
-}
 FAKE_API cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream)
 {
     return call_2d(c, stream, true);
-}
-FAKE_API cuMemcpy2DAsync_v2_ptsz(const CUDA_MEMCPY2D *c, CUstream stream)
-{
-    return call_2d(c, of_thread(stream), true);
-}
-
-FAKE_API cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n)
-{
-    return call(to, DEVICE, from, DEVICE, n, CU_STREAM_LEGACY, false);
-}
-FAKE_API cuMemcpyPeer_ptds(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n)
-{
-    return call(to, DEVICE, from, DEVICE, n, CU_STREAM_PER_THREAD, false);
-}
-FAKE_API cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n,
-                           CUstream stream)
-{
-    return call(to, DEVICE, from, DEVICE, n, stream, true);
-}
-FAKE_API cuMemcpyPeerAsync_ptsz(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t n,
-                                CUstream stream)
-{
-    return call(to, DEVICE, from, DEVICE, n, of_thread(stream), true);
 }
 
 #define MEMSET_FUNCTIONS(bits, type)                                                               \

@@ -144,30 +144,6 @@ FAKE_API cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
-{
-    NEED_DRIVER();
-    NEED(nullptr != id && bytes > 0, CUDA_ERROR_INVALID_VALUE);
-    NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
-    snprintf(id, (size_t) bytes, "0000:%02X:00.0", bus_of(device));
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
-{
-    unsigned domain, bus, number;
-
-    NEED_DRIVER();
-    NEED(3 == sscanf(id, "%x:%x:%x", &domain, &bus, &number), CUDA_ERROR_INVALID_VALUE);
-    for (int i = 0; i < device_count(); i++) {
-        if (0 == domain && (unsigned) bus_of(i) == bus && 0 == number) {
-            *device = i;
-            return CUDA_SUCCESS;
-        }
-    }
-    return CUDA_ERROR_INVALID_DEVICE;
-}
-
 FAKE_API cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice device)
 {
     NEED_DRIVER();
@@ -186,30 +162,11 @@ FAKE_API cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice devi
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
-{
-    NEED_DRIVER();
-    NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
-    *major = 9;
-    *minor = 0;
-    return CUDA_SUCCESS;
-}
-
 FAKE_API cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {
     NEED_DRIVER();
     NEED(nullptr != can, CUDA_ERROR_INVALID_VALUE);
     NEED(device_known(device) && device_known(peer), CUDA_ERROR_INVALID_DEVICE);
     *can = device != peer && device_reaches(device_machine(device), device_machine(peer));
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute name, CUdevice device,
-                                 CUdevice peer)
-{
-    NEED_DRIVER();
-    NEED(device_known(device) && device_known(peer) && device != peer, CUDA_ERROR_INVALID_DEVICE);
-    const bool reaches = device_reaches(device_machine(device), device_machine(peer));
-    *value = CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK == name ? 0 : reaches;
     return CUDA_SUCCESS;
 }

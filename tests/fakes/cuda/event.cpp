@@ -3,8 +3,6 @@
 #include "capture.h"
 #include "event.h"
 
-#include <unistd.h>
-
 namespace fake
 {
 
@@ -52,14 +50,10 @@ FAKE_API cuEventCreate(CUevent *event, unsigned flags)
 {
     NEED_CONTEXT(c);
     NEED(nullptr != event && flags < 8, CUDA_ERROR_INVALID_VALUE);
-    NEED(0 == (flags & CU_EVENT_INTERPROCESS) || 0 != (flags & CU_EVENT_DISABLE_TIMING),
-         CUDA_ERROR_INVALID_VALUE);
+    NEED(0 == (flags & CU_EVENT_INTERPROCESS), CUDA_ERROR_NOT_SUPPORTED);
     std::unique_ptr<CUevent_st> e(new CUevent_st {});
     e->context = c;
     e->flags = flags;
-    e->fd = -1;
-    NEED(0 == (flags & CU_EVENT_INTERPROCESS) || shared_event_make(e.get()),
-         CUDA_ERROR_OUT_OF_MEMORY);
     event_add(e.get());
     *event = e.release();
     return CUDA_SUCCESS;
@@ -70,9 +64,6 @@ FAKE_API cuEventDestroy_v2(CUevent event)
     NEED_DRIVER();
     std::lock_guard<std::mutex> lock(known_mutex());
     NEED(0 != known().erase(event), CUDA_ERROR_INVALID_HANDLE);
-    if (event->fd >= 0) {
-        close(event->fd);
-    }
     delete event;
     return CUDA_SUCCESS;
 }
@@ -86,13 +77,8 @@ FAKE_API cuEventRecord(CUevent event, CUstream handle)
     NEED_CAPTURE(use(s));
     std::shared_ptr<captured_point> captured = capture_here(s);
     if (nullptr != captured) { /* a point of the graph, and nothing else */
-        NEED(nullptr == event->shared, CUDA_ERROR_NOT_SUPPORTED);
         std::lock_guard<std::mutex> lock(event->mutex);
         event->captured = captured;
-        return CUDA_SUCCESS;
-    }
-    if (nullptr != event->shared) {
-        shared_event_record(event, s);
         return CUDA_SUCCESS;
     }
     auto time = std::make_shared<double>(0);
@@ -104,10 +90,6 @@ FAKE_API cuEventRecord(CUevent event, CUstream handle)
     event->time = time;
     return CUDA_SUCCESS;
 }
-FAKE_API cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned)
-{
-    return cuEventRecord(event, handle);
-}
 
 FAKE_API cuEventQuery(CUevent event)
 {
@@ -117,9 +99,6 @@ FAKE_API cuEventQuery(CUevent event)
     NEED_CAPTURE(unsafe());
     NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
     NEED(nullptr == captured_at(event), CUDA_ERROR_CAPTURED_EVENT);
-    if (nullptr != event->shared) {
-        return shared_event_reached(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-    }
     return !last_point(event, &at) || point_reached(at) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -131,9 +110,7 @@ FAKE_API cuEventSynchronize(CUevent event)
     NEED_CAPTURE(unsafe());
     NEED(event_known(event), CUDA_ERROR_INVALID_HANDLE);
     NEED(nullptr == captured_at(event), CUDA_ERROR_CAPTURED_EVENT);
-    if (nullptr != event->shared) {
-        shared_event_wait(event);
-    } else if (last_point(event, &at)) {
+    if (last_point(event, &at)) {
         point_wait(at);
     }
     return CUDA_SUCCESS;
@@ -163,9 +140,7 @@ FAKE_API cuStreamWaitEvent(CUstream handle, CUevent event, unsigned)
         return capture_join(s, *captured);
     }
     NEED_CAPTURE(follow(s));
-    if (nullptr != event->shared) {
-        shared_event_follow(event, s);
-    } else if (last_point(event, &at)) {
+    if (last_point(event, &at)) {
         stream_put(s, [at] { point_wait(at); });
     }
     return CUDA_SUCCESS;

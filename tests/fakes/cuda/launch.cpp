@@ -155,28 +155,3 @@ FAKE_API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 {
     return start(f, dim3 {gx, gy, gz}, dim3 {bx, by, bz}, shared, stream, args, extra);
 }
-
-FAKE_API cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra)
-{
-    NEED_DRIVER();
-    NEED(nullptr != c, CUDA_ERROR_INVALID_VALUE);
-    return start(f, dim3 {c->gridDimX, c->gridDimY, c->gridDimZ},
-                 dim3 {c->blockDimX, c->blockDimY, c->blockDimZ}, c->sharedMemBytes, c->hStream,
-                 args, extra);
-}
-
-FAKE_API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads,
-                                                     size_t shared)
-{
-    NEED_CONTEXT(c);
-    (void) c;
-    NEED(function_known(f), CUDA_ERROR_INVALID_HANDLE);
-    NEED(nullptr != blocks && threads > 0, CUDA_ERROR_INVALID_VALUE);
-    *blocks = threads > 1024 || shared > 49152 ? 0 : resident_per_sm((unsigned) threads);
-    return CUDA_SUCCESS;
-}
-FAKE_API cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f,
-                                                              int threads, size_t shared, unsigned)
-{
-    return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
-}

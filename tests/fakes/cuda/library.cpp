@@ -270,15 +270,6 @@ FAKE_API cuKernelGetFunction(CUfunction *function, CUkernel kernel)
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuKernelGetAttribute(int *value, CUfunction_attribute name, CUkernel kernel,
-                              CUdevice device)
-{
-    NEED_DRIVER();
-    NEED(is_known(kernel), CUDA_ERROR_INVALID_HANDLE);
-    NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
-    return attribute(value, name, (CUfunction) kernel);
-}
-
 /* As in the driver: asking for what only the code itself knows loads it. */
 FAKE_API cuFuncGetAttribute(int *value, CUfunction_attribute name, CUfunction function)
 {
@@ -286,14 +277,6 @@ FAKE_API cuFuncGetAttribute(int *value, CUfunction_attribute name, CUfunction fu
     NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
     function_load(function, c);
     return attribute(value, name, function);
-}
-
-FAKE_API cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int)
-{
-    NEED_CONTEXT(c);
-    (void) c;
-    NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
-    return CUDA_SUCCESS;
 }
 
 FAKE_API cuFuncLoad(CUfunction function)
@@ -305,45 +288,12 @@ FAKE_API cuFuncLoad(CUfunction function)
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
-{
-    NEED_CONTEXT(c);
-    NEED(nullptr != state, CUDA_ERROR_INVALID_VALUE);
-    NEED(function_known(function), CUDA_ERROR_INVALID_HANDLE);
-    *state = function->loaded[c->device] ? CU_FUNCTION_LOADING_STATE_LOADED
-                                         : CU_FUNCTION_LOADING_STATE_UNLOADED;
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
-{
-    NEED_DRIVER();
-    NEED(nullptr != mode, CUDA_ERROR_INVALID_VALUE);
-    *mode = CU_MODULE_LAZY_LOADING;
-    return CUDA_SUCCESS;
-}
-
 FAKE_API cuModuleLoadData(CUmodule *module, const void *image)
 {
     NEED_CONTEXT(c);
     NEED_CAPTURE(unsafe());
     memory_wait(c);
     return load((CUlib_st **) module, image);
-}
-FAKE_API cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **)
-{
-    return cuModuleLoadData(module, image);
-}
-FAKE_API cuModuleLoadFatBinary(CUmodule *module, const void *image)
-{
-    return cuModuleLoadData(module, image);
-}
-FAKE_API cuModuleUnload(CUmodule module)
-{
-    NEED_CONTEXT(c);
-    (void) c;
-    NEED_CAPTURE(unsafe());
-    return unload((CUlib_st *) module);
 }
 FAKE_API cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {

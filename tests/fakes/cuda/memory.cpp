@@ -313,7 +313,7 @@ CUresult memory_alloc(CUcontext context, memory_kind kind, size_t bytes, region_
     r->ordinal = context->device;
     r->machine = device_machine(context->device);
     r->context = KIND_POOL == kind ? nullptr : context;
-    r->preferred = r->prefetched = CU_DEVICE_INVALID;
+    r->prefetched = CU_DEVICE_INVALID;
     if (counted) {
         std::lock_guard<std::mutex> lock(memory().mutex);
         NEED(memory().used[r->ordinal] + r->map <= opt().memory, CUDA_ERROR_OUT_OF_MEMORY);

@@ -57,8 +57,7 @@ struct region {
     int exporter;                  /* of another process: that, and its id there; 0: ours */
     uint64_t exporter_id;
     /* managed: device numbers, or CU_DEVICE_CPU or CU_DEVICE_INVALID (nobody said so) */
-    bool read_mostly;
-    int preferred, prefetched;
+    int prefetched;
     std::atomic<int> busy; /* copies that are under way */
 };
 using region_ref = std::shared_ptr<region>;

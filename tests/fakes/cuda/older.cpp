@@ -7,10 +7,6 @@
 #undef cuEventElapsedTime
 #undef cuGetProcAddress
 #undef cuIpcOpenMemHandle
-#undef cuStreamWaitValue32
-#undef cuStreamWaitValue64
-#undef cuStreamWriteValue32
-#undef cuStreamWriteValue64
 
 FAKE_API cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 {
@@ -32,13 +28,3 @@ FAKE_API cuIpcOpenMemHandle(CUdeviceptr *at, CUipcMemHandle handle, unsigned fla
 {
     return cuIpcOpenMemHandle_v2(at, handle, flags);
 }
-
-#define OLDER_VALUE(name, type)                                                \
-    FAKE_API name(CUstream stream, CUdeviceptr at, type value, unsigned flags) \
-    {                                                                          \
-        return name##_v2(stream, at, value, flags);                            \
-    }
-OLDER_VALUE(cuStreamWaitValue32, cuuint32_t)
-OLDER_VALUE(cuStreamWaitValue64, cuuint64_t)
-OLDER_VALUE(cuStreamWriteValue32, cuuint32_t)
-OLDER_VALUE(cuStreamWriteValue64, cuuint64_t)

@@ -5,11 +5,6 @@
  */
 #include "stream.h"
 
-#undef cuStreamWaitValue32
-#undef cuStreamWaitValue64
-#undef cuStreamWriteValue32
-#undef cuStreamWriteValue64
-
 using fake::of_thread;
 
 #define OF_THREAD(name, parameters, ...) \
@@ -20,56 +15,24 @@ using fake::of_thread;
 
 OF_THREAD(cuStreamSynchronize, (CUstream s), of_thread(s))
 OF_THREAD(cuStreamQuery, (CUstream s), of_thread(s))
-OF_THREAD(cuStreamGetPriority, (CUstream s, int *priority), of_thread(s), priority)
-OF_THREAD(cuStreamGetFlags, (CUstream s, unsigned *flags), of_thread(s), flags)
-OF_THREAD(cuStreamGetId, (CUstream s, unsigned long long *id), of_thread(s), id)
-OF_THREAD(cuStreamGetCtx, (CUstream s, CUcontext *context), of_thread(s), context)
-OF_THREAD(cuStreamGetCtx_v2, (CUstream s, CUcontext *context, CUgreenCtx *green), of_thread(s),
-          context, green)
-OF_THREAD(cuStreamGetDevice, (CUstream s, CUdevice *device), of_thread(s), device)
 OF_THREAD(cuStreamWaitEvent, (CUstream s, CUevent event, unsigned flags), of_thread(s), event,
           flags)
 OF_THREAD(cuStreamAddCallback, (CUstream s, CUstreamCallback call, void *data, unsigned flags),
           of_thread(s), call, data, flags)
 OF_THREAD(cuLaunchHostFunc, (CUstream s, CUhostFn call, void *data), of_thread(s), call, data)
 OF_THREAD(cuEventRecord, (CUevent event, CUstream s), event, of_thread(s))
-OF_THREAD(cuEventRecordWithFlags, (CUevent event, CUstream s, unsigned flags), event, of_thread(s),
-          flags)
 
 OF_THREAD(cuStreamBeginCapture_v2, (CUstream s, CUstreamCaptureMode mode), of_thread(s), mode)
 OF_THREAD(cuStreamEndCapture, (CUstream s, CUgraph *graph), of_thread(s), graph)
 OF_THREAD(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), of_thread(s), status)
 OF_THREAD(cuGraphLaunch, (CUgraphExec exec, CUstream s), exec, of_thread(s))
-OF_THREAD(cuGraphUpload, (CUgraphExec exec, CUstream s), exec, of_thread(s))
 
 OF_THREAD(cuMemAllocAsync, (CUdeviceptr * at, size_t bytes, CUstream s), at, bytes, of_thread(s))
 OF_THREAD(cuMemAllocFromPoolAsync, (CUdeviceptr * at, size_t bytes, CUmemoryPool pool, CUstream s),
           at, bytes, pool, of_thread(s))
 OF_THREAD(cuMemFreeAsync, (CUdeviceptr at, CUstream s), at, of_thread(s))
 
-#define OF_THREAD_VALUE(name, type)                                                              \
-    OF_THREAD(name##_v2, (CUstream s, CUdeviceptr at, type value, unsigned flags), of_thread(s), \
-              at, value, flags)                                                                  \
-    FAKE_API name##_ptsz(CUstream s, CUdeviceptr at, type value, unsigned flags)                 \
-    {                                                                                            \
-        return name##_v2(of_thread(s), at, value, flags);                                        \
-    }
-OF_THREAD_VALUE(cuStreamWaitValue32, cuuint32_t)
-OF_THREAD_VALUE(cuStreamWaitValue64, cuuint64_t)
-OF_THREAD_VALUE(cuStreamWriteValue32, cuuint32_t)
-OF_THREAD_VALUE(cuStreamWriteValue64, cuuint64_t)
-
 OF_THREAD(cuLaunchKernel,
           (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
            unsigned bz, unsigned shared, CUstream s, void **args, void **extra),
           f, gx, gy, gz, bx, by, bz, shared, of_thread(s), args, extra)
-
-FAKE_API cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **args,
-                               void **extra)
-{
-    NEED_DRIVER();
-    NEED(nullptr != config, CUDA_ERROR_INVALID_VALUE);
-    CUlaunchConfig own = *config;
-    own.hStream = of_thread(own.hStream);
-    return cuLaunchKernelEx(&own, f, args, extra);
-}

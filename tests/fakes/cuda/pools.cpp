@@ -152,46 +152,12 @@ FAKE_API cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device)
     return CUDA_SUCCESS;
 }
 
-FAKE_API cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
-{
-    NEED_DRIVER();
-    NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
-    *pool = current_pool(device);
-    return CUDA_SUCCESS;
-}
-
 FAKE_API cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 {
     NEED_DRIVER();
     NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
     NEED(pool_known(pool) && device == pool->device && !pool->imported, CUDA_ERROR_INVALID_VALUE);
     current_pools[device] = pool;
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute name, void *value)
-{
-    NEED_DRIVER();
-    NEED(pool_known(pool), CUDA_ERROR_INVALID_VALUE);
-    if (CU_MEMPOOL_ATTR_RELEASE_THRESHOLD == name) {
-        memcpy(&pool->threshold, value, sizeof(pool->threshold));
-    }
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute name, void *value)
-{
-    NEED_DRIVER();
-    NEED(pool_known(pool), CUDA_ERROR_INVALID_VALUE);
-    NEED(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD == name, CUDA_ERROR_NOT_SUPPORTED);
-    memcpy(value, &pool->threshold, sizeof(pool->threshold));
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuMemPoolTrimTo(CUmemoryPool pool, size_t)
-{
-    NEED_DRIVER();
-    NEED(pool_known(pool), CUDA_ERROR_INVALID_VALUE);
     return CUDA_SUCCESS;
 }
 

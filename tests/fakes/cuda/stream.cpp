@@ -281,51 +281,6 @@ FAKE_API cuStreamQuery(CUstream handle)
     return point_reached(stream_tail(s)) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-FAKE_API cuStreamGetPriority(CUstream handle, int *priority)
-{
-    NEED_STREAM(s, handle);
-    *priority = s->priority;
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuStreamGetFlags(CUstream handle, unsigned *flags)
-{
-    NEED_STREAM(s, handle);
-    *flags = s->flags;
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuStreamGetId(CUstream handle, unsigned long long *id)
-{
-    NEED_STREAM(s, handle);
-    *id = s->id;
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuStreamGetCtx(CUstream handle, CUcontext *context)
-{
-    NEED_STREAM(s, handle);
-    *context = s->context;
-    return CUDA_SUCCESS;
-}
-
-FAKE_API cuStreamGetDevice(CUstream handle, CUdevice *device)
-{
-    NEED_STREAM(s, handle);
-    *device = s->context->device;
-    return CUDA_SUCCESS;
-}
-
-/* As cuStreamGetCtx; there are no green contexts. */
-FAKE_API cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
-{
-    NEED_STREAM(s, handle);
-    NEED(nullptr != context && nullptr != green, CUDA_ERROR_INVALID_VALUE);
-    *context = s->context;
-    *green = nullptr;
-    return CUDA_SUCCESS;
-}
-
 FAKE_API cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
 {
     NEED_STREAM(s, handle);
