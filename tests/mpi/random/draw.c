@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "profile.h"
 #include "program.h"
 #include "rng.h"
 #include "values.h"
@@ -55,17 +56,27 @@ static int draw_bytes(struct drawing *d)
     return 200000 + below(d, 2500000);
 }
 
+/* Whether the program takes the operation that was drawn for it. */
+static bool takes_op(struct drawing *d, const struct profile *p, int op)
+{
+    if (!op_is_users(op)) {
+        return OP_NONE == op || p->users < 2;
+    }
+    return d->options->user_ops && below(d, 2) < p->users;
+}
+
 /* Type, operation, count, root and the like of a call that moves or reduces. */
 static void draw_data(struct drawing *d, struct step *s, bool reduces)
 {
+    const struct profile *p = d->options->profile;
     int bytes;
 
     do {
         s->basic = below(d, num_basics);
         s->op = reduces ? 1 + below(d, num_operations - 1) : OP_NONE;
-    } while (!value_goes(s->basic, s->op) ||
-             (op_is_users(s->op) && (!d->options->user_ops || 0 != below(d, 2))));
-    s->derived = !reduces && 0 == below(d, 3);
+    } while (!value_goes(s->basic, s->op) || !takes_op(d, p, s->op));
+    s->basic = basic_variant(s->basic, s->key);
+    s->derived = !reduces && below(d, 3) < p->derived;
     bytes = draw_bytes(d);
     s->count =
         (bytes < d->options->max_bytes ? bytes : d->options->max_bytes) / basics[s->basic].bytes;
@@ -73,8 +84,8 @@ static void draw_data(struct drawing *d, struct step *s, bool reduces)
         s->count = (s->count + LAYOUT_UNIT / 2) / LAYOUT_UNIT * LAYOUT_UNIT;
     }
     s->root = below(d, MAX_ROOT);
-    s->in_place = 0 == below(d, 4);
-    s->nonsense = d->options->nonsense && 0 == below(d, 3);
+    s->in_place = below(d, 4) < p->in_place;
+    s->nonsense = d->options->nonsense && below(d, 3) < p->nonsense;
 }
 
 enum origin program_origin(const struct program *p, int comm)
@@ -139,30 +150,55 @@ static bool only_blocking(const struct drawing *d, const struct step *s)
             (C_REDUCE_SCATTER == s->what || C_REDUCE_SCATTER_BLOCK == s->what));
 }
 
+static enum collective draw_which(struct drawing *d, bool inter)
+{
+    enum collective what;
+
+    do {
+        what = (enum collective) below(d, C_NEIGHBOR_ALLGATHER);
+    } while (!profile_has(d->options->profile, what, inter));
+    return what;
+}
+
+static enum call_form draw_form(struct drawing *d)
+{
+    const char *forms = d->options->profile->forms;
+    const size_t n = d->options->persistent ? strlen(forms) : strcspn(forms, "p");
+
+    switch (forms[below(d, (int) n)]) {
+    case 'b':
+        return BLOCKING;
+    case 'n':
+        return NONBLOCKING;
+    default:
+        return PERSISTENT;
+    }
+}
+
 static void draw_collective(struct drawing *d, struct step *s, int k)
 {
     s->kind = STEP_COLLECTIVE;
-    s->what = below(d, C_NEIGHBOR_ALLGATHER);
+    s->what = draw_which(d, false);
     s->comm = any_or_newest(d);
-    if (d->options->neighbors && may_call_neighbors(d, s->comm) && 0 != below(d, 3)) {
+    if (d->options->neighbors && profile_has(d->options->profile, C_NEIGHBOR_ALLGATHER, false) &&
+        may_call_neighbors(d, s->comm) && 0 != below(d, 3)) {
         s->what = C_NEIGHBOR_ALLGATHER + below(d, NUM_COLLECTIVES - C_NEIGHBOR_ALLGATHER);
         if (OMPI_MAJOR_VERSION >= 5 && C_NEIGHBOR_ALLGATHERV == s->what) {
             s->what = C_NEIGHBOR_ALLGATHER;
         }
     }
     while (is_inter(d, s->comm) && (C_SCAN == s->what || C_EXSCAN == s->what)) {
-        s->what = below(d, C_NEIGHBOR_ALLGATHER);
+        s->what = draw_which(d, true);
     }
     draw_data(d, s, s->what >= C_REDUCE && s->what <= C_REDUCE_SCATTER_BLOCK);
     if (is_inter(d, s->comm) || s->what >= C_NEIGHBOR_ALLGATHER) {
         s->in_place = false;
-        s->nonsense = s->nonsense && s->what < C_NEIGHBOR_ALLGATHER; /* these ignore nothing */
     }
     if (s->what >= C_REDUCE_SCATTER && C_GATHER != s->what && C_SCATTER != s->what) {
         s->count /= 2; /* a block of several */
         s->count -= s->derived ? s->count % LAYOUT_UNIT : 0;
     }
-    s->form = (enum call_form) below(d, d->options->persistent ? NUM_CALL_FORMS : PERSISTENT);
+    s->form = draw_form(d);
     if (C_ALLGATHERV == s->what && !d->options->beyond) {
         s->derived = false;
     }
@@ -262,21 +298,23 @@ static void draw_release(struct drawing *d, struct step *s)
 
 static void draw_step(struct drawing *d, int k)
 {
+    const struct profile *p = d->options->profile;
     struct step *s = &d->p->steps[k];
-    const int percent = below(d, 100);
+    const int percent = below(d, 100), messages = p->messages, comms = messages + p->comms,
+              frees = comms + p->frees, starts = frees + p->starts, releases = starts + p->releases;
 
     s->key = rng_next(&d->rng);
     if (d->idup >= 0 && percent >= 75) {
         draw_idup_wait(d, s);
-    } else if (percent < 12) {
+    } else if (percent < messages) {
         draw_messages(d, s);
-    } else if (percent < 22 && d->options->comms && d->num_comms < 6 && d->idup < 0) {
+    } else if (percent < comms && d->options->comms && d->num_comms < 6 && d->idup < 0) {
         draw_comm(d, s, k);
-    } else if (percent < 27 && d->num_comms > 1 && d->idup < 0) {
+    } else if (percent < frees && d->num_comms > 1 && d->idup < 0) {
         draw_free(d, s);
-    } else if (percent < 42 && 0 != d->persistent) {
+    } else if (percent < starts && 0 != d->persistent) {
         draw_start(d, s);
-    } else if (percent < 44 && 0 != d->persistent) {
+    } else if (percent < releases && 0 != d->persistent) {
         draw_release(d, s);
     } else {
         draw_collective(d, s, k);
@@ -306,20 +344,8 @@ void program_draw(struct program *p, uint64_t seed, int thread, const struct dra
 
 bool step_is_of_eight(const struct program *p, const struct step *s)
 {
-    switch (s->what) {
-    case C_BCAST:
-    case C_REDUCE:
-    case C_ALLREDUCE:
-    case C_REDUCE_SCATTER:
-    case C_REDUCE_SCATTER_BLOCK:
-    case C_ALLGATHER:
-    case C_ALLGATHERV:
-    case C_ALLTOALL:
-        return STEP_COLLECTIVE == s->kind && !op_is_users(s->op) &&
-               O_INTER != program_origin(p, s->comm);
-    default:
-        return false;
-    }
+    return STEP_COLLECTIVE == s->kind && collective_is_of_eight((enum collective) s->what) &&
+           !op_is_users(s->op) && O_INTER != program_origin(p, s->comm);
 }
 
 void program_leave_out(struct program *p, const bool *given)

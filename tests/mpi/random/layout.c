@@ -8,6 +8,8 @@
 #include "devmem.h"
 #include "rng.h"
 
+#define FAR (1 << 20)
+
 static void *room_for(int n, size_t bytes)
 {
     void *at = calloc((size_t) n + 1, bytes);
@@ -33,11 +35,11 @@ static void vector(struct layout *l, int basic, int runs, int run, int stride)
     MPI_Type_vector(runs, run, stride, basics[basic].type, &l->type);
 }
 
-/* The elements in any order, with gaps. */
+/* The elements in any order, with gaps, now and then all in front of the address. */
 static void indexed(struct layout *l, int basic, int per, uint64_t *rng)
 {
     int places[LAYOUT_UNIT];
-    int at = rng_below(rng, 3), j;
+    int at = rng_below(rng, 3) - (0 == rng_below(rng, 4) ? 3 * per + 3 : 0), j;
 
     for (int k = 0; k < per; k++) {
         j = rng_below(rng, k + 1);
@@ -52,11 +54,19 @@ static void indexed(struct layout *l, int basic, int per, uint64_t *rng)
     MPI_Type_create_indexed_block(per, 1, places, basics[basic].type, &l->type);
 }
 
+static void resize(struct layout *l, MPI_Aint lb, MPI_Aint extent)
+{
+    MPI_Datatype before = l->type;
+
+    MPI_Type_create_resized(before, lb, extent, &l->type);
+    MPI_Type_free(&before);
+}
+
 static void draw_layout(struct layout *l, int basic, bool derived, uint64_t *rng)
 {
     static const int pers[] = {1, 2, 3, 4, 6, 12};
     const int per = pers[rng_below(rng, 6)];
-    MPI_Datatype narrow;
+    const MPI_Aint bytes = basics[basic].bytes;
     MPI_Aint lb, extent;
 
     if (!derived || 0 == rng_below(rng, 4)) {
@@ -64,7 +74,7 @@ static void draw_layout(struct layout *l, int basic, bool derived, uint64_t *rng
         return;
     }
     l->derived = true;
-    switch (rng_below(rng, 5)) {
+    switch (rng_below(rng, 6)) {
     case 0:
         vector(l, basic, 1, per, per);
         break; /* contiguous */
@@ -74,16 +84,15 @@ static void draw_layout(struct layout *l, int basic, bool derived, uint64_t *rng
     case 2:
         vector(l, basic, 4, 1, -2);
         break;
+    case 3: /* elements lie in each other's gaps */
+        vector(l, basic, 3, 1, 4);
+        resize(l, 0, 3 * bytes);
+        break;
     default:
         indexed(l, basic, per, rng);
-        break;
-    }
-    if (0 == rng_below(rng, 3)) {
         MPI_Type_get_extent(l->type, &lb, &extent);
-        narrow = l->type;
-        MPI_Type_create_resized(
-            narrow, lb, extent + rng_below(rng, 3) * (MPI_Aint) basics[basic].bytes, &l->type);
-        MPI_Type_free(&narrow);
+        resize(l, lb - rng_below(rng, 3) * bytes, extent + (2 + rng_below(rng, 3)) * bytes);
+        break;
     }
     MPI_Type_commit(&l->type);
     MPI_Type_get_extent(l->type, &lb, &extent);
@@ -126,7 +135,10 @@ static void place_blocks(struct side *s, bool dense, uint64_t *rng)
         const long size = s->apart ? layout_of(s, block)->extent : 1;
 
         s->displs[block] = (int) at;
-        s->offsets[block] = (MPI_Aint) at;
+        if (!dense && 0 == s->counts[block]) { /* of nothing, said to lie anywhere */
+            s->displs[block] += (int[]) {0, FAR, -FAR}[rng_below(rng, 3)];
+        }
+        s->offsets[block] = (MPI_Aint) s->displs[block];
         /* the gap beside a layout with negative offsets is as wide as all of it */
         at += (s->counts[block] + (dense ? 0 : rng_below(rng, 3))) * size +
               (s->apart ? 16 * (long) LAYOUT_UNIT * 6 : 0);

@@ -4,7 +4,7 @@
  *
  *     --seed=S       of the first one; the others have the seeds that follow (test_seed)
  *     --count=N      programs (100)
- *     --seconds=T    no further ones after so many seconds
+ *     --seconds=T    no further ones after so many seconds, but LEAST of them, however slow it is
  *     --repeats=R    each so many times, with other draws of each rank's own (1)
  *     --threads=T    T programs at a time, in threads, each on communicators of its own (1)
  *     --limit=L      seconds after which a program is said to hang (120)
@@ -15,6 +15,7 @@
  *     --at=FILE      rank 0 writes there which seed is being run
  *     --beyond       also what stock does wrong and gpuring right, in its own eight collectives:
  *                    see below
+ *     --profile=LIST what programs are mostly made of, as profile.c says: persistent,types
  *     --no-idup --no-comms --no-nonsense --no-persistent --no-user-ops --no-neighbors --no-inter
  *                    draw none of these
  *
@@ -63,12 +64,14 @@
 
 #include "devmem.h"
 #include "forms.h"
+#include "profile.h"
 #include "run.h"
 #include "tap.h"
 #include "task.h"
 #include "values.h"
 
 #define MAX_THREADS 8
+#define LEAST 3
 
 static struct {
     uint64_t seed;
@@ -78,12 +81,13 @@ static struct {
     bool without[MAX_STEPS];
     const char *at;
     struct draw_options draw;
+    struct profile profile;
 } options = {.count = 100,
              .repeats = 1,
              .threads = 1,
              .limit = 120,
              .seconds = 1e9,
-             .draw = {true, true, true, true, true, true, true, 1 << 30, false}};
+             .draw = {true, true, true, true, true, true, true, 1 << 30, false, NULL}};
 
 /* One thread's program. */
 struct job {
@@ -180,6 +184,8 @@ static bool parse(const char *arg)
         options.seed = strtoull(text, NULL, 0);
     } else if (NULL != (text = value_of(arg, "--seconds="))) {
         options.seconds = atof(text);
+    } else if (NULL != (text = value_of(arg, "--profile="))) {
+        return profile_apply(&options.profile, text);
     } else if (NULL != (text = value_of(arg, "--without="))) {
         parse_without(text);
     } else if (NULL != (text = value_of(arg, "--at="))) {
@@ -293,6 +299,8 @@ int main(int argc, char **argv)
     int done = 0;
 
     options.draw.persistent = forms_here > FORM_PERSISTENT;
+    options.profile = profile_usual;
+    options.draw.profile = &options.profile;
     for (int k = 1; k < argc; k++) {
         if (!parse(argv[k])) {
             fprintf(stderr, "random_programs: %s: see the head of main.c\n", argv[k]);
@@ -300,6 +308,7 @@ int main(int argc, char **argv)
         }
         threads = options.threads > 1;
     }
+    options.draw.inter = options.draw.inter && WHICH_EIGHT != options.profile.which;
     task_memory = devmem_open();
     if (threads && test_begin(&argc, &argv, MPI_THREAD_MULTIPLE) < MPI_THREAD_MULTIPLE) {
         tap_skip("no MPI_THREAD_MULTIPLE here", "random programs");
@@ -318,7 +327,7 @@ int main(int argc, char **argv)
     values_open();
     signal(SIGALRM, say_and_end);
     end = seconds_now() + options.seconds;
-    while (done < options.count && goes_on(end)) {
+    while (done < options.count && (done < LEAST || goes_on(end))) {
         note_seed(options.seed + (uint64_t) done);
         run_seed(options.seed + (uint64_t) done);
         done++;

@@ -72,6 +72,7 @@ static void send_each(struct task *t, enum placement placement)
     if (0 == c->outdegree) {
         task_ignore_send(t);
         t->send_count = t->step->count; /* of none */
+        t->send_type = basics[t->step->basic].type;
     } else {
         task_send(t, c->outdegree, counts, placement);
     }
@@ -92,6 +93,7 @@ static void receive(struct task *t, bool one, enum placement placement)
     if (0 == c->indegree) {
         task_ignore_recv(t);
         t->recv_count = t->step->count;
+        t->recv_type = basics[t->step->basic].type;
         return;
     }
     task_recv(t, c->indegree, counts, placement);

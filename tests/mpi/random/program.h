@@ -100,6 +100,8 @@ struct program {
     bool left_out[MAX_STEPS];
 };
 
+struct profile;
+
 struct draw_options {
     bool idup;       /* MPI_Comm_idup may be drawn */
     bool comms;      /* communicators may be made */
@@ -111,6 +113,7 @@ struct draw_options {
     int max_bytes;   /* of a block */
     bool
         beyond; /* what stock Open MPI does wrong and gpuring, in its own collectives, does right */
+    const struct profile *profile;
 };
 
 void program_draw(struct program *p, uint64_t seed, int thread, const struct draw_options *options);

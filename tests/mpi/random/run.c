@@ -12,6 +12,8 @@
 #include "steps.h"
 #include "tap.h"
 
+#define MAX_ANY_ORDER 4
+
 /* ---- between steps ---- */
 
 static void delay(struct run *r)
@@ -60,16 +62,29 @@ static void between(struct run *r, int k)
 }
 
 /*
- * Whether two neighbours may be started in either order: both nonblocking, on different
- * communicators.
+ * How many steps from k on each rank may do in an order of its own: calls on different
+ * communicators, of which at most one blocks. No rank waits for one of them between these, since
+ * others may be in the one that blocks.
  */
-static bool swappable(const struct program *p, int k)
+static int any_order(const struct program *p, int k)
 {
-    const struct step *s = &p->steps[k];
+    int n = 0, blocking = 0;
 
-    return k + 1 < p->n && STEP_COLLECTIVE == s->kind && NONBLOCKING == s->form &&
-           STEP_COLLECTIVE == s[1].kind && NONBLOCKING == s[1].form && s->comm != s[1].comm &&
-           !p->left_out[k] && !p->left_out[k + 1];
+    for (; n < MAX_ANY_ORDER && k + n < p->n; n++) {
+        const struct step *s = &p->steps[k + n];
+
+        blocking += BLOCKING == s->form;
+        if (STEP_COLLECTIVE != s->kind || PERSISTENT == s->form || blocking > 1 ||
+            p->left_out[k + n]) {
+            break;
+        }
+        for (int j = k; j < k + n; j++) {
+            if (p->steps[j].comm == s->comm) {
+                return n;
+            }
+        }
+    }
+    return n;
 }
 
 /* ---- all of it ---- */
@@ -107,6 +122,29 @@ static void draw_own(struct run *r, int k)
                      (uint64_t) (test_rank * MAX_COMMS + k), (uint64_t) r->repeat);
 }
 
+/* One step, or some in an order of the rank's own; returns how many. */
+static int steps_do(struct run *r, int k)
+{
+    int order[MAX_ANY_ORDER] = {0}, n = any_order(r->p, k), j;
+    const bool shuffles = 0 == rng_below(&r->rng, 2);
+
+    if (n < 2) {
+        step_do(r, k);
+        return 1;
+    }
+    for (int i = 0; i < n; i++) {
+        j = shuffles ? rng_below(&r->rng, i + 1) : i;
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (int i = 0; i < n; i++) {
+        draw_own(r, k + order[i]);
+        delay(r);
+        step_do(r, k + order[i]);
+    }
+    return n;
+}
+
 long program_run(const struct program *p, MPI_Comm world, int repeat, struct whereabouts *w)
 {
     struct run *r = calloc(1, sizeof *r);
@@ -130,15 +168,10 @@ long program_run(const struct program *p, MPI_Comm world, int repeat, struct whe
     r->pending.rng = &r->rng;
     draw_own(r, p->n);
     r->patience = (int[]) {1, 4, 12}[rng_below(&r->rng, 3)];
-    for (int k = 0; k < p->n; k++) {
+    for (int k = 0; k < p->n;) {
         draw_own(r, k);
         between(r, k);
-        if (swappable(p, k) && 0 == rng_below(&r->rng, 2)) {
-            step_do(r, k + 1);
-            step_do(r, k++);
-        } else {
-            step_do(r, k);
-        }
+        k += steps_do(r, k);
     }
     draw_own(r, p->n);
     clean_up(r);

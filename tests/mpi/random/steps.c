@@ -129,6 +129,7 @@ static void forget_types(const struct run *r, struct task *t)
     if (0 == rng_below(&t->rng, 3) && (PERSISTENT != t->step->form || is_gpurings(r, t))) {
         side_forget_types(&t->send);
         side_forget_types(&t->recv);
+        task_forget_op(t);
     }
 }
 

@@ -26,7 +26,9 @@ void task_send(struct task *t, int n, const int *counts, enum placement placemen
     for (int k = 0; k < n; k++) {
         total += counts[k];
     }
-    t->send_at = 0 == total && 0 == rng_below(&t->rng, 3) ? NULL : t->send.at;
+    t->send_at = 0 != total || 0 != rng_below(&t->rng, 3) ? t->send.at
+                 : t->step->nonsense                      ? TASK_WILD_SEND
+                                                          : NULL;
     t->send_count = t->send.counts[0];
     t->send_type = t->send.types[0];
     t->send_counts = t->send.counts;
@@ -217,12 +219,25 @@ const char *task_check(struct task *t)
     return guarded_intact(&s->mem) ? NULL : "wrote beside the output";
 }
 
+void task_forget_op(struct task *t)
+{
+    if (op_is_users(t->step->op) && MPI_OP_NULL != t->op) {
+        MPI_Op_free(&t->op);
+    }
+}
+
 void task_free(struct task *t)
 {
     side_free(&t->send);
     side_free(&t->recv);
     free(t->want);
     free(t->shares);
+    free(t->send_counts_c);
+    free(t->recv_counts_c);
+    free(t->shares_c);
+    free(t->send_displs_c);
+    free(t->recv_displs_c);
+    task_forget_op(t);
     free(t->names);
     free(t->before);
     free(t);

@@ -67,7 +67,10 @@ struct task {
     MPI_Datatype *send_types, *recv_types;
     MPI_Aint *send_offsets, *recv_offsets; /* displs of neighbor_alltoallw */
     int *shares;                           /* of reduce_scatter: the counts of all ranks */
-    MPI_Op op;
+    /* the same for MPI_..._c, or NULL */
+    MPI_Count *send_counts_c, *recv_counts_c, *shares_c;
+    MPI_Aint *send_displs_c, *recv_displs_c;
+    MPI_Op op; /* a user's: this call's own, until it is MPI_OP_NULL */
     /* requests */
     int outstanding;
     MPI_Request persistent; /* MPI_REQUEST_NULL: none */
@@ -85,6 +88,11 @@ extern enum devmem_kind task_memory;
  * neighbourhood collectives. */
 void task_collective(struct task *t);
 void task_neighbors(struct task *t);
+
+/* Addresses of nothing, neither aligned nor MPI's constants. They are two since MPI_..._init of Open
+ * MPI 4.1 refuses one address for both buffers. */
+#define TASK_WILD_SEND ((void *) 25)
+#define TASK_WILD_RECV ((void *) 51)
 
 /* For a call that does not use this side: nonsense where the step says so, else valid arguments. */
 void task_ignore_send(struct task *t);
@@ -112,7 +120,13 @@ const char *task_exchange(struct task *t);
 /* Notes what a receive says of its message; NULL, or what is wrong. */
 const char *task_received(struct task *t, int part, const MPI_Status *status);
 
-/* calls.c: the MPI call; the request is that of a form that has one. */
+/*
+ * calls.c: the MPI call; the request is that of a form that has one. Half of the calls are MPI_..._c
+ * where there are those. The arrays that a persistent one is made with are gone when it returns.
+ */
 int task_call(struct task *t, enum call_form form, MPI_Request *request);
+
+/* Frees the user-defined operation, which MPI allows as soon as the call is started. */
+void task_forget_op(struct task *t);
 
 #endif

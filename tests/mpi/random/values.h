@@ -23,7 +23,7 @@ struct basic {
 
 struct operation {
     const char *name;
-    MPI_Op op; /* set by values_open */
+    MPI_Op op; /* set by values_open, but for user-defined ones */
 };
 
 extern struct basic basics[];
@@ -32,9 +32,15 @@ extern const int num_basics, num_operations;
 
 #define OP_NONE 0 /* row: data are moved only */
 
-/* After MPI_Init: makes the user-defined types and operations. */
+/* After MPI_Init: makes the user-defined types. */
 void values_open(void);
 void values_close(void);
+
+/* The operation; a user-defined one is a new one. */
+MPI_Op value_op(int op);
+
+/* The type, or by the key another one with the same operations. */
+int basic_variant(int basic, uint64_t key);
 
 bool value_goes(int basic, int op);
 bool op_is_users(int op);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a random program is mostly made of: the weights of its draw. */
+#ifndef RANDOM_PROFILE_H
+#define RANDOM_PROFILE_H
+
+#include <stdbool.h>
+
+#include "program.h"
+
+enum which { WHICH_ALL = 1, WHICH_EIGHT, WHICH_OTHERS, WHICH_MOVES, WHICH_REDUCTIONS };
+
+struct profile {
+    const char *name;
+    const char *forms; /* a call has any of these: b, n, and p at the end */
+    int messages, comms, frees, starts, releases; /* percent of the steps; the rest: collectives */
+    enum which which;
+    int derived;  /* of 3 calls that move data */
+    int in_place; /* of 4 calls */
+    int nonsense; /* of 3 calls */
+    int users; /* of 2 draws of a user-defined operation, those that are taken; 2: and no others */
+};
+
+/* The weights of programs without a profile. */
+extern const struct profile profile_usual;
+
+/* Changes *p by the profiles in a list "persistent,types"; false: one of them does not exist. */
+bool profile_apply(struct profile *p, const char *names);
+
+/* One of the eight collectives that gpuring carries out itself. */
+bool collective_is_of_eight(enum collective what);
+
+/* Whether a program of this profile has the collective, on an intercommunicator or not. */
+bool profile_has(const struct profile *p, enum collective what, bool inter);
+
+#endif
