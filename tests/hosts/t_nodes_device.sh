@@ -112,8 +112,9 @@ tap_check "    over each interface go 2S(Q-1)/Q" bytes_were 2 $((3 << 21))
 # ---- by others, and not to be had ----
 
 nodes=0 on_nodes "nodes=0: fallback" none_by_gpuring 2x1 mixed $any_case -- matrix
-on_nodes "other collectives" good_falls_back 3+1 device -x GPURING_BUDGET=1 -- others
-on_nodes "other collectives in pieces" good_falls_back 2x2 mixed -x GPURING_BUDGET=1 --mca coll_gpuring_stage_bytes 512 -- others
+others='random_programs --count=9999 --seconds=3 --profile=others'
+on_nodes "other collectives" good_falls_back 3+1 device -- $others
+on_nodes "other collectives in pieces" good_falls_back 2x2 mixed --mca coll_gpuring_stage_bytes 512 -- $others
 
 on_nodes "no transport leads there: staged" good_by_staging 2x1 device -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal $any_case -- matrix
 tap_check "    with one line that names both ends and why" \

@@ -208,8 +208,33 @@ all_good() {
 
 has_ulfm() { [ "$OMPI_SERIES" -ge 5 ] && "$OMPI_INFO" | grep -qi 'FT Checkpoint\|ftmpi\|Fault Tolerance support: yes'; }
 survived() { [ "$(lines_seen '^ok [0-9] - ')" -eq 4 ] && not_seen '^not ok'; } # ulfm's ranks
+# Of random programs of the eight: no call fell back. Those without elements are not counted.
+all_taken() {
+    local asked
+    asked=$(sed -n 's/^# [0-9]* programs from .*, \([0-9]*\) collective calls.*/\1/p' "$out")
+    all_good && seen '^# gpuring calls [0-9]+ handovers 0 ' && [ "$(calls_counted)" -ge $((asked * 2 / 3)) ]
+}
 good_through_gpuring() { all_good && [ "$(calls_counted)" -gt 0 ]; }
 good_without_gpuring() { all_good && [ "$(calls_counted)" -eq 0 ]; }
+
+# programs TEXT JUDGE SECONDS NP [OPTIONS...] -- [OPTIONS...]: random programs, of other seeds in each row; what fails is
+# named with its seed. Open MPI's op/avx saturates small integers (4.1.4).
+programs() {
+    local text=$1 judge=$2 seconds=$3 np=$4 options=() beyond=--beyond
+    shift 4
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    [[ "${options[*]}" = *'--mca op '* ]] || options+=(--mca op '^avx')
+    [ "${GR_HOST:-1}" = 1 ] || beyond= # gpuring does not carry out all of its eight collectives
+    seed=$((${seed:-${GPURING_SEED:-$(date +%s)}} + 10000))
+    TEST_LIMIT=$((seconds + 600)) grun "$np" "${options[@]}" -- random_programs --seed=$seed --count=9999 \
+        --seconds="$seconds" --limit="${TEST_LIMIT:-120}" $beyond "$@"
+    tap_check "$text, $np ranks, from seed $seed on" "$judge"
+    sed -n 's/^# \([0-9]* programs from .*\)/# \1/p' "$out"
+}
 
 # One test: the program must be all good, through gpuring; a single rank needs nobody.
 test_program() { # TEXT NP [OPTIONS...] -- PROGRAM [ARGS...]

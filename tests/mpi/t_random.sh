@@ -1,29 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Random legal programs: a minute of them, drawn from GPURING_SEED. tools/random_programs.py runs more, and shrinks.
+# Random legal programs of all kinds, drawn from GPURING_SEED. tools/random_programs.py runs more, and shrinks.
 . "$(dirname "$0")/lib.sh"
 
-seed=${GPURING_SEED:-$(date +%s)}
-echo "# GPURING_SEED=$seed"
 ompi='--mca op ^avx' # which saturates sums of small integers in 4.1.4
-beyond=--beyond      # gpuring carries out its eight collectives itself
 small='--mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 --mca coll_gpuring_channels 2'
-
-# programs TEXT JUDGE SECONDS NP [OPTIONS...] -- [OPTIONS...]: other seeds for each; what fails is named with its seed
-programs() {
-    local text=$1 judge=$2 seconds=$3 np=$4 options=()
-    shift 4
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    seed=$((seed + 10000))
-    TEST_LIMIT=$((seconds + 600)) grun "$np" $ompi "${options[@]}" -- random_programs --seed=$seed --count=9999 \
-        --seconds="$seconds" $beyond "$@"
-    tap_check "$text, $np ranks, from seed $seed on" "$judge"
-    sed -n 's/^# \([0-9]* programs from .*\)/# \1/p' "$out"
-}
 
 short=$(depth 2 3) # seconds
 for np in $(depth '2 5' '2 3 5'); do
@@ -56,7 +37,7 @@ fi
 fake=${FAKECUDA:?the directory of the fake driver}
 if [ -e "$fake/libcuda.so.1" ]; then
     . "$(dirname "$0")/device_lib.sh"
-    beyond='' GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices $(depth 3 4) 2 \
+    GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices $(depth 3 4) 2 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
     GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices $(depth 3 4) 3 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --

@@ -2,6 +2,7 @@
 /* Datatypes, and the offsets of blocks. */
 #include "layout.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,22 +157,29 @@ static enum devmem_kind draw_kind(enum devmem_kind memory, uint64_t *rng)
                                                      : rng_below(rng, DEVMEM_MIXED));
 }
 
-/* Finds the bounds of all elements; memory for them. */
+/* Widens [*low, *high] by where the elements of a block begin. */
+static void find_bounds(const struct side *s, int b, long *low, long *high)
+{
+    const int per = layout_of(s, b)->per;
+
+    for (int e = 0; e < s->elements[b]; e++) {
+        if (e == per && s->elements[b] > 2 * per) {
+            e = s->elements[b] - per; /* what lies between reaches no farther */
+        }
+        const long at = offset(s, b, e);
+
+        *low = at < *low ? at : *low;
+        *high = at > *high ? at : *high;
+    }
+}
+
+/* Memory for all elements. */
 static void find_room(struct side *s, enum devmem_kind memory, uint64_t *rng)
 {
-    long low = 0, high = 0, at;
+    long low = 0, high = 0;
 
     for (int b = 0; b < s->n; b++) {
-        const int per = layout_of(s, b)->per;
-
-        for (int e = 0; e < s->elements[b]; e++) {
-            if (e == per && s->elements[b] > 2 * per) {
-                e = s->elements[b] - per; /* what lies between reaches no farther */
-            }
-            at = offset(s, b, e);
-            low = at < low ? at : low;
-            high = at > high ? at : high;
-        }
+        find_bounds(s, b, &low, &high);
     }
     high += basics[s->basic].bytes;
     low -= low % 16 != 0 ? 16 + low % 16 : 0; /* aligned as the basic types want it */
@@ -181,18 +189,53 @@ static void find_room(struct side *s, enum devmem_kind memory, uint64_t *rng)
     s->at = guarded_lend_kind(&s->mem, draw_kind(memory, rng)) + s->origin;
 }
 
+/* The datatype with an absolute address in it, for MPI_BOTTOM. */
+static void make_absolute(struct layout *l, MPI_Aint at)
+{
+    MPI_Datatype relative = l->type;
+
+    MPI_Type_create_hindexed(1, (int[]) {1}, &at, relative, &l->type);
+    MPI_Type_commit(&l->type);
+    if (l->derived) {
+        MPI_Type_free(&relative);
+    }
+    l->derived = true;
+}
+
+/* Instead of one piece of memory one for each block, of any kind. */
+static void divide(struct side *s, enum devmem_kind memory, uint64_t *rng)
+{
+    s->parts = room_for(s->n, sizeof *s->parts);
+    s->zeros = room_for(s->n, sizeof *s->zeros);
+    for (int b = 0; b < s->n; b++) {
+        struct part *p = &s->parts[b];
+        long low = LONG_MAX, high = LONG_MIN;
+        MPI_Aint at;
+
+        find_bounds(s, b, &low, &high);
+        if (high < low) {
+            low = 0;
+            high = -basics[s->basic].bytes;
+        }
+        low -= ((low % 16) + 16) % 16; /* aligned as the basic types want it */
+        p->low = s->origin + low;
+        p->mem = guarded_alloc((size_t) (high - low + basics[s->basic].bytes), 0);
+        MPI_Get_address(guarded_lend_kind(&p->mem, draw_kind(memory, rng)), &at);
+        make_absolute(layout_of(s, b), at - low + s->displs[b]);
+        s->types[b] = layout_of(s, b)->type;
+    }
+    s->at = MPI_BOTTOM;
+}
+
 /* Instead of an address MPI_BOTTOM, and a datatype that has it. */
 static void hide_address(struct side *s, uint64_t *rng)
 {
     struct layout *l = &s->layouts[0];
-    MPI_Datatype relative = l->type;
     MPI_Aint at;
 
     if (0 == rng_below(rng, 6) && l->derived && !s->apart) {
         MPI_Get_address(s->at, &at);
-        MPI_Type_create_hindexed(1, (int[]) {1}, &at, relative, &l->type);
-        MPI_Type_commit(&l->type);
-        MPI_Type_free(&relative);
+        make_absolute(l, at);
         s->at = MPI_BOTTOM;
         for (int k = 0; k < s->n; k++) {
             s->types[k] = l->type;
@@ -220,7 +263,43 @@ void side_make(struct side *s, int n, const int *elements, int basic, bool deriv
     }
     place_blocks(s, PLACE_DENSE == placement, rng);
     find_room(s, memory, rng);
-    hide_address(s, rng);
+    if (s->apart && 0 == rng_below(rng, 3)) {
+        divide(s, memory, rng);
+    } else {
+        hide_address(s, rng);
+    }
+}
+
+void side_put(const struct side *s)
+{
+    for (int b = 0; NULL != s->parts && b < s->n; b++) {
+        memcpy(s->parts[b].mem.data, s->mem.data + s->parts[b].low, s->parts[b].mem.bytes);
+        guarded_put(&s->parts[b].mem);
+    }
+    if (NULL == s->parts) {
+        guarded_put(&s->mem);
+    }
+}
+
+void side_get(const struct side *s)
+{
+    for (int b = 0; NULL != s->parts && b < s->n; b++) {
+        guarded_get(&s->parts[b].mem);
+        memcpy(s->mem.data + s->parts[b].low, s->parts[b].mem.data, s->parts[b].mem.bytes);
+    }
+    if (NULL == s->parts) {
+        guarded_get(&s->mem);
+    }
+}
+
+bool side_intact(const struct side *s)
+{
+    for (int b = 0; NULL != s->parts && b < s->n; b++) {
+        if (!guarded_intact(&s->parts[b].mem)) {
+            return false;
+        }
+    }
+    return guarded_intact(&s->mem);
 }
 
 void side_forget_types(struct side *s)
@@ -239,6 +318,11 @@ void side_free(struct side *s)
         return;
     }
     side_forget_types(s);
+    for (int b = 0; NULL != s->parts && b < s->n; b++) {
+        guarded_free(&s->parts[b].mem);
+    }
+    free(s->parts);
+    free(s->zeros);
     guarded_free(&s->mem);
     free(s->layouts);
     free(s->elements);

@@ -24,6 +24,12 @@ struct layout {
     long off[LAYOUT_UNIT]; /* bytes */
 };
 
+/* A block's own memory: bytes low ... of the side's mem.data. */
+struct part {
+    struct guarded mem;
+    long low;
+};
+
 /* Blocks of a call. MPI gets at, and the first or the whole of counts, displs and types. */
 struct side {
     int n; /* blocks; 0: there is no such side */
@@ -36,8 +42,10 @@ struct side {
     MPI_Aint *offsets;      /* the same */
     MPI_Datatype *types;
     struct guarded mem;
-    long origin; /* bytes of mem.data in front of what MPI gets */
-    char *at;    /* what MPI gets */
+    long origin;        /* bytes of mem.data in front of what MPI gets */
+    char *at;           /* what MPI gets */
+    struct part *parts; /* NULL, or of each block memory of its own, and mem is a picture of it */
+    MPI_Aint *zeros;    /* the displacements of these */
 };
 
 enum placement {
@@ -60,6 +68,13 @@ void side_make(struct side *s, int n, const int *elements, int basic, bool deriv
  */
 void side_forget_types(struct side *s);
 void side_free(struct side *s);
+
+/* Copies mem to where MPI finds it, or back. */
+void side_put(const struct side *s);
+void side_get(const struct side *s);
+
+/* Whether nothing beside the memory was written to. */
+bool side_intact(const struct side *s);
 
 /* Where in mem.data this element of this block lies. */
 long side_place(const struct side *s, int block, long element);

@@ -11,6 +11,7 @@
  *     --max-bytes=N  of a block, about: where slots are small, large messages take long
  *     --without=LIST numbers of steps to leave out, with those that need them: 3,7-12
  *     --print        prints what the programs do
+ *     --growth=N     windows of N programs, always the same, in place of COUNT: nothing may grow
  *     --plant=wrong, --plant=hang    does not what it should, to see that this is found
  *     --at=FILE      rank 0 writes there which seed is being run
  *     --beyond       also what stock does wrong and gpuring right, in its own eight collectives:
@@ -54,6 +55,7 @@
  * - blocks of more than 64 KiB with derived types: a rank's own is copied no further
  *   (ompi_datatype_sndrcv; with --beyond gpuring's have them).
  */
+#include <malloc.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -64,7 +66,9 @@
 
 #include "devmem.h"
 #include "forms.h"
+#include "growth.h"
 #include "profile.h"
+#include "rng.h"
 #include "run.h"
 #include "tap.h"
 #include "task.h"
@@ -75,7 +79,7 @@
 
 static struct {
     uint64_t seed;
-    int count, repeats, threads, limit;
+    int count, repeats, threads, limit, growth;
     double seconds;
     bool print;
     bool without[MAX_STEPS];
@@ -133,11 +137,9 @@ static bool parse_number(const char *arg)
     static const struct {
         const char *name;
         int *at;
-    } numbers[] = {{"--count=", &options.count},
-                   {"--repeats=", &options.repeats},
-                   {"--threads=", &options.threads},
-                   {"--limit=", &options.limit},
-                   {"--max-bytes=", &options.draw.max_bytes}};
+    } numbers[] = {{"--count=", &options.count},     {"--repeats=", &options.repeats},
+                   {"--threads=", &options.threads}, {"--limit=", &options.limit},
+                   {"--growth=", &options.growth},   {"--max-bytes=", &options.draw.max_bytes}};
     const char *text;
 
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
@@ -285,6 +287,15 @@ static void run_seed(uint64_t seed)
     alarm(0);
 }
 
+static uint64_t growth_rng;
+
+static bool run_one_of_window(int i)
+{
+    (void) i;
+    run_seed(rng_next(&growth_rng) % 1000000);
+    return true; /* what is wrong ends the job */
+}
+
 /* Whether there is time for a further one, as rank 0 sees it. */
 static bool goes_on(double end)
 {
@@ -326,6 +337,12 @@ int main(int argc, char **argv)
     }
     values_open();
     signal(SIGALRM, say_and_end);
+    if (options.growth > 0) {
+        mallopt(M_MMAP_THRESHOLD, 32768); /* buffers go back to the system: no fragments grow */
+        growth_rng = options.seed;
+        growth_check(run_one_of_window, options.growth, &growth_rng);
+        options.count = 0;
+    }
     end = seconds_now() + options.seconds;
     while (done < options.count && (done < LEAST || goes_on(end))) {
         note_seed(options.seed + (uint64_t) done);

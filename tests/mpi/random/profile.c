@@ -27,6 +27,7 @@ static const struct profile rows[] = {
     {.name = "users", .which = WHICH_REDUCTIONS, .users = 2},
     {.name = "nonsense", .in_place = 2, .nonsense = 3},
     {.name = "comms", .comms = 30, .frees = 10},
+    {.name = "orders", .forms = "bnnp", .messages = 4, .comms = 30, .frees = 3},
     {.name = "freed", .forms = "nnp", .comms = 25, .frees = 20},
 };
 

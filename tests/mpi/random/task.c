@@ -32,9 +32,9 @@ void task_send(struct task *t, int n, const int *counts, enum placement placemen
     t->send_count = t->send.counts[0];
     t->send_type = t->send.types[0];
     t->send_counts = t->send.counts;
-    t->send_displs = t->send.displs;
+    t->send_displs = NULL != t->send.parts ? (int *) t->send.zeros : t->send.displs;
     t->send_types = t->send.types;
-    t->send_offsets = t->send.offsets;
+    t->send_offsets = NULL != t->send.parts ? t->send.zeros : t->send.offsets;
 }
 
 void task_recv(struct task *t, int n, const int *counts, enum placement placement)
@@ -49,9 +49,9 @@ void task_recv(struct task *t, int n, const int *counts, enum placement placemen
     t->recv_count = t->recv.counts[0];
     t->recv_type = t->recv.types[0];
     t->recv_counts = t->recv.counts;
-    t->recv_displs = t->recv.displs;
+    t->recv_displs = NULL != t->recv.parts ? (int *) t->recv.zeros : t->recv.displs;
     t->recv_types = t->recv.types;
-    t->recv_offsets = t->recv.offsets;
+    t->recv_offsets = NULL != t->recv.parts ? t->recv.zeros : t->recv.offsets;
 }
 
 int task_elements(const struct task *t, int i, int j, bool alike)
@@ -96,7 +96,7 @@ void task_fill(struct task *t)
         fill_block(t, &t->send, b, name_of(t, b));
     }
     if (t->send.n > 0) {
-        guarded_put(&t->send.mem);
+        side_put(&t->send);
     }
     if (0 == t->recv.n) {
         return;
@@ -114,7 +114,7 @@ void task_fill(struct task *t)
         abort();
     }
     memcpy(t->before, t->recv.mem.data, t->recv.mem.bytes);
-    guarded_put(&t->recv.mem);
+    side_put(&t->recv);
 }
 
 /* ---- judging ---- */
@@ -171,8 +171,8 @@ static const char *check_send(struct task *t, char *text, size_t room)
     if (0 == s->n) {
         return NULL;
     }
-    guarded_get(&s->mem);
-    if (!guarded_intact(&s->mem)) {
+    side_get(s);
+    if (!side_intact(s)) {
         return "wrote beside the input";
     }
     for (int b = 0; b < s->n; b++) {
@@ -203,7 +203,7 @@ const char *task_check(struct task *t)
     if (NULL != wrong || 0 == s->n) {
         return wrong;
     }
-    guarded_get(&s->mem);
+    side_get(s);
     for (int b = 0; b < s->n; b++) {
         expect_block(t, b);
     }
@@ -216,7 +216,7 @@ const char *task_check(struct task *t)
                  t->before[at + 3] & 255);
         return text;
     }
-    return guarded_intact(&s->mem) ? NULL : "wrote beside the output";
+    return side_intact(s) ? NULL : "wrote beside the output";
 }
 
 void task_forget_op(struct task *t)
