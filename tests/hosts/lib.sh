@@ -40,7 +40,6 @@ bytes_were() { # HOSTS BYTES
             END { exit bad }' "$out"
 }
 
-eight_taken() { good_through_gpuring && [ "$(lines_seen ': gpuring took [1-9]')" -eq 8 ]; }
 one_line() { [ "$(lines_seen "gpuring: .*$1")" -eq 1 ]; }
 falls_back() { good_without_gpuring && seen "^count coll_gpuring_handover_${1:-setup} [1-9]"; } # [WHY]
 waits_for_1() { seen 'rank 0 of stalled communicator .*waits for rank 1$'; }

@@ -33,7 +33,7 @@ for layout in 2x1 2x2 3+1; do
     tap_check "$layout: collectives of all hosts' ranks are right" all_good
     tap_check "$layout: they fall back, since there are several nodes" seen '^count coll_gpuring_handover_nodes [1-9]'
 done
-grun 4 --mca op ^avx -- comms
+grun 4 --mca op ^avx -- random_programs --count=9999 --seconds=1 --profile=comms
 tap_check "3+1: communicators within a host and across are right" all_good
 
 only_in_all

@@ -18,10 +18,10 @@ for layout in $layouts; do
     np=$(np_of $layout)
     nodes $layout $np $(depth "$any_case" "$all_cases") -- matrix
     tap_check "$layout: blocking, $(depth "any case" "all types and operations, pairs of factors, 16 MiB, any case")" good_through_gpuring
-    nodes $layout $np -- nonblocking $(depth 0 1)
-    tap_check "$layout: nonblocking, each of the eight" eight_taken
-    nodes $layout $np -- persistent $(depth 0 1)
-    tap_check "$layout: persistent, each of the eight" eight_taken
+    nodes $layout $np -- $(eight_in nonblocking --no-comms)
+    tap_check "$layout: nonblocking, each of the eight" all_taken
+    nodes $layout $np -- $(eight_in persistent --no-comms)
+    tap_check "$layout: persistent, each of the eight" all_taken
 done
 barriers() { good_through_gpuring && seen '^count coll_gpuring_algorithm_dissemination [1-9]'; }
 for layout in $(depth '2x2 3x1' '2x1 2x2 3x1 3x2 4x2'); do
@@ -40,7 +40,7 @@ wanted ''
 tap_check "2x1: gpuring is on by default" none_falls_back
 wanted 0
 tap_check "2x1: and leaves it to others with 0" falls_back nodes
-nodes 3+1 4 -- comms
+nodes 3+1 4 -- $(eight_in comms)
 tap_check "3+1: communicators within a host and across" good_through_gpuring
 
 # ---- what the network is like ----
@@ -100,8 +100,8 @@ nodes '2x2 --rate=h1:20mbit' 4 $any_case -- matrix
 tap_check "2x2: one host is slow" good_through_gpuring
 
 for form in nonblocking persistent; do
-    nodes 2x2 4 --mca coll_gpuring_progress_thread 1 -- $form 1
-    tap_check "2x2: $form, with a thread" eight_taken
+    nodes 2x2 4 --mca coll_gpuring_progress_thread 1 -- $(eight_in $form --no-comms)
+    tap_check "2x2: $form, with a thread" all_taken
 done
 
 nodes 2x1 2 -- overlap leave "$work"
@@ -139,7 +139,8 @@ nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- hello_coll
 tap_check "no transport leads there: calls fall back" falls_back
 tap_check "    with one line that names both ends and why" \
     one_line 'rank 0 of MPI_COMM_WORLD, on h0, gets no link.* rank 1 on h1: none of UCX.s transports leads there'
-nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- pending 1
+nodes 2x1 2 -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- random_programs --count=9999 --seconds=1 \
+    --profile=nonblocking,eight
 tap_check "    nonblocking calls finish by messages" all_good
 mkdir "$work/bare"
 cp -L "$GR_DIR/mca_coll_gpuring.so" "$GR_DIR/help-coll-gpuring.txt" "$work/bare"

@@ -38,7 +38,7 @@ for layout in 2x1 4x1 4x2 3+1; do
 done
 for form in nonblocking persistent; do
     for layout in 4x1 4x2 3+1; do
-        on_nodes "$form" good_on_devices $layout device -- $form 1
+        on_nodes "$form" good_on_devices $layout device -- $(eight_in $form --no-comms)
     done
 done
 on_nodes "any case" good_on_devices 2x2 mixed $any_case -- matrix
@@ -55,11 +55,11 @@ slots=2 slot_bytes=256 on_nodes "any case, trees of nodes, small slots" good_on_
     --mca coll_gpuring_algorithm node-tree -- matrix
 on_nodes "any case, all ranks double" good_on_devices 3+1 device $any_case --mca coll_gpuring_algorithm doubling -- matrix
 on_nodes "any case, no device maps another" good_on_devices 2x2 device $any_case -x FAKECUDA_PEER=none -- matrix
-on_nodes "communicators within a host and across" good_on_devices 3+1 device -- comms
-on_nodes "nonblocking" good_on_devices 2x2 mixed -- nonblocking 1
-on_nodes "nonblocking, no thread" good_on_devices 2x1 device --mca coll_gpuring_progress_thread 0 -- nonblocking 1
+on_nodes "communicators within a host and across" good_on_devices 3+1 device -- $(eight_in comms)
+on_nodes "nonblocking" good_on_devices 2x2 mixed -- $(eight_in nonblocking --no-comms)
+on_nodes "nonblocking, no thread" good_on_devices 2x1 device --mca coll_gpuring_progress_thread 0 -- $(eight_in nonblocking --no-comms)
 # more requests than there is memory for
-on_nodes "persistent" good_on_devices 2x1 mixed --mca coll_gpuring_pool_mib 8 -- persistent 1
+on_nodes "persistent" good_on_devices 2x1 mixed --mca coll_gpuring_pool_mib 8 -- $(eight_in persistent --no-comms)
 
 on_nodes "a buffer on a device at some ranks only" good_on_devices 2x1 device -- devices single
 on_nodes "a call ends while nobody calls MPI" good_on_devices 2x1 device -- devices progress
@@ -85,8 +85,8 @@ GR_HOST=1 on_nodes "short calls are done by the host, staged, any case" good_on_
 GR_HOST=1 sizes
 tap_check "2x2: kernels do 1 MiB, the host 8 bytes" large_is_asked
 tap_check "    which is said" seen ', 8 bytes on 2 nodes of 2: '
-ask=1 on_nodes "nonblocking, short ones fall back" good_on_devices 2x1 mixed $slow -- nonblocking 1
-ask=1 GR_HOST=1 on_nodes "nonblocking, short ones by the host" good_on_devices 2x1 mixed $slow -- nonblocking 1
+ask=1 on_nodes "nonblocking, short ones fall back" good_on_devices 2x1 mixed $slow -- $(eight_in nonblocking --no-comms)
+ask=1 GR_HOST=1 on_nodes "nonblocking, short ones by the host" good_on_devices 2x1 mixed $slow -- $(eight_in nonblocking --no-comms)
 ask=1 GR_HOST=1 TEST_LIMIT=60 on_nodes "short ones by the host, before one that is asked about" good_on_devices 2x1 device $slow -- devices queued
 between 2x1 --mca coll_gpuring_cuda 1 -- hello_coll
 tap_check "2x1: so are calls on host memory" falls_back short

@@ -10,7 +10,7 @@ pml='--mca coll_gpuring_nodes_transport pml --mca coll_gpuring_verbose 1'
 
 goes_over_pml() { seen 'gpuring: links to other nodes go over pml'; }
 good_over_pml() { good_through_gpuring && goes_over_pml; }
-eight_over_pml() { eight_taken && goes_over_pml; }
+eight_over_pml() { all_taken && goes_over_pml; }
 right_over_pml() { [ "$rc" = 0 ] && goes_over_pml; }
 one_link='--mca coll_gpuring_algorithm_bcast tree --mca coll_gpuring_nodes_channels 1 --mca coll_gpuring_nodes_latency 100000'
 sent_from_buffers() { [ "$(counted 'zero copy calls')" -gt 0 ]; }
@@ -23,7 +23,7 @@ forms() { # LAYOUT
     tap_check "$1: blocking, any case" good_over_pml
     tap_check "    large messages from where they lie" sent_from_buffers
     for form in nonblocking persistent; do
-        nodes "$1" 4 $pml -- $form $(depth 0 1)
+        nodes "$1" 4 $pml -- $(eight_in $form --no-comms)
         tap_check "$1: $form, each of the eight" eight_over_pml
     done
 }
@@ -63,7 +63,7 @@ fabric_rows() { # LAYOUT
     fi
     tap_check "$1: over libfabric: blocking, any case" good_over_pml
     tap_check "    large messages from where they lie" sent_from_buffers
-    nodes "$1" 4 $pml $fabric -- nonblocking $(depth 0 1)
+    nodes "$1" 4 $pml $fabric -- $(eight_in nonblocking --no-comms)
     tap_check "$1: over libfabric: nonblocking, each of the eight" eight_over_pml
 }
 if "$OMPI_INFO" | grep -q 'MCA mtl: ofi'; then
@@ -74,7 +74,7 @@ fi
 
 only_in_all
 forms 3+1
-nodes 2x2 4 $pml --mca coll_gpuring_progress_thread 1 -- nonblocking 1
+nodes 2x2 4 $pml --mca coll_gpuring_progress_thread 1 -- $(eight_in nonblocking --no-comms)
 tap_check "2x2: nonblocking, with a thread, which leaves Open MPI alone" eight_over_pml
 nodes 2x2 4 $pml -- nbthreads 2
 tap_check "2x2: nonblocking calls of several threads" good_over_pml

@@ -11,7 +11,7 @@ mark=$((100000000 + $$)) # an argument of programs, by which their processes are
 rails() { echo "--mca coll_gpuring_nodes_rails $1 --mca coll_gpuring_verbose 1"; }
 here='MPI_COMM_WORLD: 2 rails between nodes, here eth0 eth1'
 good_on_rails() { good_through_gpuring && seen "$here"; }
-eight_on_rails() { eight_taken && seen "$here"; }
+eight_on_rails() { all_taken && seen "$here"; }
 on_one_rail() { good_through_gpuring && seen "MPI_COMM_WORLD: 1 rail between nodes, of 2 wanted: $1"; }
 
 # Put before mpirun's line: "HOST ethR sent received" of both interfaces of each host meanwhile.
@@ -114,12 +114,12 @@ nodes "2x1 --rails=2" 2 --mca btl_tcp_if_include lo --mca coll_gpuring_verbose 1
 tap_check "none that leads there: Open MPI's messages" \
     seen 'go over pml: btl_tcp_if_include or _exclude leaves ucx no network device'
 for form in nonblocking persistent; do
-    nodes "2x2 --rails=2" 4 $(rails 2) -- $form 1
+    nodes "2x2 --rails=2" 4 $(rails 2) -- $(eight_in $form --no-comms)
     tap_check "2x2: $form, each of the eight" eight_on_rails
 done
 nodes "2x2 --rails=2" 4 $(rails 2) --mca coll_gpuring_progress_thread 1 -- nbthreads 2
 tap_check "2x2: nonblocking calls of several threads, and one of gpuring" good_on_rails
-nodes "3+1 --rails=2" 4 $(rails 2) -- comms
+nodes "3+1 --rails=2" 4 $(rails 2) -- $(eight_in comms)
 tap_check "3+1: communicators within a host and across" good_on_rails
 tap_check "2x1: one channel is not enough for two rails, and becomes two" carried 2x1 allreduce 2:2 2:2 --mca coll_gpuring_nodes_channels 1
 nodes "2x1 --rails=3" 2 $(rails 3) $any_case -- matrix

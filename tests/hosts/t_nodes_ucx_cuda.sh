@@ -72,8 +72,8 @@ only_in_all
 on_nodes "all types and operations, pairs of factors, 16 MiB, any case" on_devices_quietly 2x2 device $all_cases -- matrix
 on_nodes "any case" on_devices_quietly 3+1 device $any_case -- matrix
 on_nodes "the receiver fetches what is large" on_devices_quietly 2x1 device -x UCX_RNDV_THRESH=8192 $any_case -- matrix
-on_nodes "nonblocking" on_devices_quietly 2x2 device -- nonblocking 1
-on_nodes "persistent" on_devices_quietly 2x1 device -- persistent 1
+on_nodes "nonblocking" on_devices_quietly 2x2 device -- $(eight_in nonblocking --no-comms)
+on_nodes "persistent" on_devices_quietly 2x1 device -- $(eight_in persistent --no-comms)
 on_nodes "a call ends while nobody calls MPI" on_devices_quietly 2x1 device -- devices progress
 on_nodes "communicators in opposite order" on_devices_quietly 2x1 device -- devices crossed
 

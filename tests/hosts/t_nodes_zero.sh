@@ -11,7 +11,7 @@ mark=$((110000000 + $$)) # an argument of programs, by which their processes are
 zero='--mca coll_gpuring_nodes_zero_copy 0'
 sent_from_buffers() { [ "$(counted 'zero copy calls')" -gt 0 ]; }
 right() { good_through_gpuring && sent_from_buffers; }
-eight_right() { eight_taken && sent_from_buffers; }
+eight_right() { all_taken && sent_from_buffers; }
 by_slots() { good_through_gpuring && ! sent_from_buffers; }
 
 # ---- right, in all forms ----
@@ -22,9 +22,9 @@ for layout in $layouts; do
     np=$(np_of $layout)
     nodes $layout $np $any_case $zero -- matrix
     tap_check "$layout: blocking, any case" right
-    nodes $layout $np $zero -- nonblocking $(depth 0 1)
+    nodes $layout $np $zero -- $(eight_in nonblocking --no-comms)
     tap_check "$layout: nonblocking" eight_right
-    nodes $layout $np $zero -- persistent $(depth 0 1)
+    nodes $layout $np $zero -- $(eight_in persistent --no-comms)
     tap_check "$layout: persistent" eight_right
 done
 
@@ -44,11 +44,11 @@ done
 nodes '2x2 --rate=h1:20mbit' 4 $any_case $zero -- matrix
 tap_check "2x2: one host is slow" right
 for form in nonblocking persistent; do
-    nodes 2x2 4 $zero --mca coll_gpuring_progress_thread 1 -- $form 1
+    nodes 2x2 4 $zero --mca coll_gpuring_progress_thread 1 -- $(eight_in $form --no-comms)
     tap_check "2x2: $form, with a thread" eight_right
 done
 for off in "nodes_zero_copy -1" "nodes_zero_copy 1000000"; do
-    nodes 2x1 2 --mca coll_gpuring_$off -- nonblocking 1
+    nodes 2x1 2 --mca coll_gpuring_$off -- $(eight_in nonblocking --no-comms)
     tap_check "$off: through slots" by_slots
 done
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datatypes whose data lie at unusual addresses: absolute ones, beyond 2 GiB on either side of the
- * buffer, several times at the same address, another layout on each rank. And operations of the
- * program on such data. Each element has UNIT integers; what a call left is read by MPI_Pack.
+ * buffer, several times at the same address, another layout on each rank, of size 0 and no types at
+ * all. And operations of the program on such data. Each element has UNIT integers; what a call left is read by MPI_Pack.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -324,6 +324,40 @@ static bool reduce_far(bool in_place, bool to_all, int n)
     return ok;
 }
 
+/* Any number of instances of a type of size 0: nothing is moved. */
+static bool move_nothing(void)
+{
+    int places[2] = {-1, test_rank};
+    MPI_Datatype nothing, wide;
+
+    MPI_Type_contiguous(0, MPI_INT, &nothing);
+    MPI_Type_create_resized(nothing, 0, 16, &wide);
+    MPI_Type_commit(&wide);
+    MPI_Bcast(places, 3, wide, 0, MPI_COMM_WORLD);
+    MPI_Allgather(places, 3, wide, places, 3, wide, MPI_COMM_WORLD);
+    MPI_Alltoall(places, 3, wide, places, 3, wide, MPI_COMM_WORLD);
+    MPI_Type_free(&wide);
+    MPI_Type_free(&nothing);
+    return -1 == places[0] && test_rank == places[1];
+}
+
+/* In place, the type of what is sent may be no type at all. */
+static bool send_type_ignored(void)
+{
+    int *blocks = malloc((size_t) test_size * sizeof *blocks);
+    bool ok = true;
+
+    for (int r = 0; r < test_size; r++) {
+        blocks[r] = 100 * test_rank + r;
+    }
+    MPI_Alltoall(MPI_IN_PLACE, -7, (MPI_Datatype) 25, blocks, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int r = 0; r < test_size; r++) {
+        ok = blocks[r] == 100 * r + test_rank && ok;
+    }
+    free(blocks);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     static const enum coll colls[] = {COLL_ALLGATHER, COLL_ALLTOALL, COLL_BCAST};
@@ -344,5 +378,7 @@ int main(int argc, char **argv)
         tap_check(reduce_far(i % 2, i / 2, 40), "%s of data more than 2 GiB apart%s",
                   i / 2 ? "allreduce" : "reduce", i % 2 ? ", in place" : "");
     }
+    tap_check(move_nothing(), "a type of size 0");
+    tap_check(send_type_ignored(), "alltoall in place: the send type is not looked at");
     return test_end();
 }

@@ -230,11 +230,6 @@ bool batch_complete(struct batch *b, uint64_t *rng)
     return complete(rng_below(rng, NUM_WAYS), b->n, b->requests, rng);
 }
 
-bool batch_wait(struct batch *b, uint64_t *rng)
-{
-    return complete(0, b->n, b->requests, rng);
-}
-
 bool batch_check(struct batch *b)
 {
     bool ok = true;

@@ -36,7 +36,6 @@ int batch_post(struct batch *b, MPI_Comm comm, const struct form_shape *shape, e
  * when MPI said of the requests what it must.
  */
 bool batch_complete(struct batch *b, uint64_t *rng);
-bool batch_wait(struct batch *b, uint64_t *rng); /* by MPI_Wait alone, in random order */
 
 /* Judges every call that was filled since the last time. */
 bool batch_check(struct batch *b);

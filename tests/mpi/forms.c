@@ -183,30 +183,6 @@ void form_start(const struct form_call *c, enum form form, MPI_Request *request)
     }
 }
 
-void form_own_handles(struct form_call *c)
-{
-    const struct kind *k = &kinds[c->shape.kind];
-
-    if (NULL != k->function) {
-        MPI_Op_create(k->function, k->commutes, &c->op);
-    }
-    if (NULL != k->function || !coll_infos[c->shape.coll].reduces) {
-        MPI_Type_dup(k->type, &c->type);
-    }
-}
-
-void form_drop_handles(struct form_call *c)
-{
-    const struct kind *k = &kinds[c->shape.kind];
-
-    if (c->op != k->op) {
-        MPI_Op_free(&c->op);
-    }
-    if (c->type != k->type) {
-        MPI_Type_free(&c->type);
-    }
-}
-
 bool form_run(MPI_Comm comm, const struct form_shape *shape, enum form form, uint64_t salt)
 {
     MPI_Request request = MPI_REQUEST_NULL;

@@ -117,14 +117,6 @@ size_t form_arrays(struct form_call *c);
 void form_start(const struct form_call *c, enum form form, MPI_Request *request);
 void form_init(const struct form_call *c, MPI_Request *request);
 
-/*
- * Has the call use a type and an operation of its own, where the kind has derived or user-defined
- * ones; and frees the program's handles of them, which MPI allows as soon as the call is started or
- * initialised.
- */
-void form_own_handles(struct form_call *c);
-void form_drop_handles(struct form_call *c);
-
 /* True when this rank's output is right and nothing else was written. */
 bool form_check(struct form_call *c);
 void form_free(struct form_call *c);

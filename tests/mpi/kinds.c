@@ -44,7 +44,8 @@ static void put_sparse(char *at, uint64_t bits)
     put_uint32(at + offsetof(struct sparse, b), bits >> 32);
 }
 
-void kind_add_modulo(void *in, void *inout, int *len, MPI_Datatype *type)
+/* Sums of uint32 modulo a prime. */
+static void add_modulo(void *in, void *inout, int *len, MPI_Datatype *type)
 {
     const uint32_t *a = in;
     uint32_t *b = inout;
@@ -56,7 +57,7 @@ void kind_add_modulo(void *in, void *inout, int *len, MPI_Datatype *type)
 }
 
 /* x -> m x + n after x -> m' x + n', with m and n in the halves of 64 bits. */
-void kind_compose(void *in, void *inout, int *len, MPI_Datatype *type)
+static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
 {
     const uint64_t *a = in;
     uint64_t *b = inout;
@@ -78,9 +79,9 @@ struct kind kinds[NUM_KINDS] = {
     [KIND_INT64] = {"int64 min", 8, true, true, NULL, 1, put_int64, MPI_DATATYPE_NULL, MPI_OP_NULL},
     [KIND_GAPS] = {"type with gaps", sizeof(struct sparse), false, true, NULL, 1, put_sparse,
                    MPI_DATATYPE_NULL, MPI_OP_NULL},
-    [KIND_MODULO] = {"user operation", 4, true, false, kind_add_modulo, 1, put_uint32,
-                     MPI_DATATYPE_NULL, MPI_OP_NULL},
-    [KIND_COMPOSE] = {"non-commutative operation", 8, true, false, kind_compose, 0, put_int64,
+    [KIND_MODULO] = {"user operation", 4, true, false, add_modulo, 1, put_uint32, MPI_DATATYPE_NULL,
+                     MPI_OP_NULL},
+    [KIND_COMPOSE] = {"non-commutative operation", 8, true, false, compose, 0, put_int64,
                       MPI_DATATYPE_NULL, MPI_OP_NULL},
 };
 

@@ -36,13 +36,6 @@ struct kind {
 
 extern struct kind kinds[NUM_KINDS];
 
-/*
- * User-defined operations: sums of uint32 modulo a prime; composition of x -> m x + n, with m and n
- * in the halves of uint64, which is not commutative. Both are associative.
- */
-void kind_add_modulo(void *in, void *inout, int *len, MPI_Datatype *type);
-void kind_compose(void *in, void *inout, int *len, MPI_Datatype *type);
-
 /* Makes the derived types and operations. Between MPI_Init and MPI_Finalize. */
 void kinds_open(void);
 void kinds_close(void);

@@ -236,6 +236,13 @@ programs() {
     sed -n 's/^# \([0-9]* programs from .*\)/# \1/p' "$out"
 }
 
+# The words of a command line that runs random programs of the eight, of further profiles: eight_in PROFILES [OPTIONS...]
+eight_in() {
+    local beyond=--beyond
+    [ "${GR_HOST:-1}" = 1 ] || beyond= # as above
+    echo "random_programs --count=9999 --seconds=$(depth 1 3) $beyond --no-user-ops --profile=eight,$*"
+}
+
 # One test: the program must be all good, through gpuring; a single rank needs nobody.
 test_program() { # TEXT NP [OPTIONS...] -- PROGRAM [ARGS...]
     local text=$1 np=$2 judge=good_through_gpuring

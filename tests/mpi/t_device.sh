@@ -18,15 +18,13 @@ for np in $(depth 2 '2 4'); do
     GPURING_MEMORY=device GPURING_MATRIX=types on_devices "every type with every operation, $np ranks" good_on_devices $np \
         $small -- matrix
 done
-in_all && GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $small -- types # without: t_random has such types
-for memory in $(depth mixed 'device mixed'); do
-    GR_HOST=1 GPURING_MEMORY=$memory on_devices "ignored arguments, $memory memory" good_on_devices 3 $small -- ignored
+export GPURING_MEMORY=mixed
+for profile in types nonsense comms nonblocking persistent; do
+    programs "$profile" good_on_devices $(depth 1 4) 3 $small -- --profile=$profile
 done
-in_all && GR_HOST=1 GPURING_MEMORY=mixed on_devices "ignored arguments, in pieces of 512 bytes" good_on_devices 3 $small \
-    --mca coll_gpuring_stage_bytes 512 -- ignored
-GPURING_MEMORY=mixed on_devices "communicators of every origin" good_on_devices 3 $small -- comms
-GPURING_MEMORY=mixed on_devices "user-defined operations" all_good 3 $small -- userops
-GPURING_MEMORY=mixed on_devices "nonblocking" good_on_devices 2 $small -- nonblocking $(depth 0 5)
-GPURING_MEMORY=device on_devices "persistent" good_on_devices 2 $small -- persistent $(depth 0 3)
+programs "user-defined operations" all_good $(depth 1 4) 3 $small -- --profile=users
+GR_HOST=1 programs "ignored arguments, host calls are ours, too" good_on_devices $(depth 1 4) 3 $small \
+    --mca coll_gpuring_stage_bytes 512 -- --profile=nonsense
+in_all && GPURING_MEMORY=device on_devices "many persistent requests" good_on_devices 2 $small -- persistent types
 
 tap_done

@@ -33,7 +33,7 @@ FAKECUDA_PEER=none on_devices "devices that do not reach each other: the same" g
 tap_check "devices that do not reach each other: said once" said_once "$unmapped"
 FAKECUDA_IPC=none GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, links in pinned host memory" \
     good_on_devices 3 $small -- matrix
-in_all && FAKECUDA_IPC=none on_devices "the same links, used again" good_on_devices 2 $small -- persistent 3
+in_all && FAKECUDA_IPC=none on_devices "the same links, used again" good_on_devices 2 $small -- persistent types
 FAKECUDA_PEER=none GPURING_MEMORY=mixed GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
     "everything, memory of a device that is out of reach" good_on_devices 3 $small -- matrix
 FAKECUDA_MEM=2 on_devices "device memory is full: staged" good_by_staging 3 $small -- devices crossed

@@ -50,12 +50,12 @@ in_all && FAKECUDA_MEM=64 on_devices "the same where memory is short" good_by_le
 
 # ---- order ----
 
-on_devices "opposite orders on several communicators" good_by_leader 3 $avx -- opposite $(depth 3 8)
+on_devices "opposite orders on several communicators" good_by_leader 3 $avx -- $(eight_in orders)
 on_devices "crossed" good_by_leader 4 $avx -- devices crossed
 on_devices "threads" good_by_leader 2 $avx -- nbthreads $(depth 1 5)
-on_devices "nonblocking" good_by_leader 2 $avx -- nonblocking $(depth 0 5)
-on_devices "persistent" good_where_mapped 2 $avx -- persistent $(depth 0 3)
-in_all && on_devices "communicators of every origin" good_by_leader 3 $avx -- comms
+on_devices "nonblocking" good_by_leader 2 $avx -- $(eight_in nonblocking)
+on_devices "persistent" good_where_mapped 2 $avx -- $(eight_in persistent)
+in_all && on_devices "communicators of every origin" good_by_leader 3 $avx -- $(eight_in comms)
 FAKECUDA_REUSE=1 TEST_LIMIT=900 on_devices "communicators and their buffers: nothing grows" good_by_leader 2 $avx \
     -- churn $(depth 50 2500)
 FAKECUDA_SYNC_ALLOC=1 on_devices "allocation waits for kernels that wait for other ranks" good_by_leader 3 $avx -- devices busy

@@ -27,7 +27,7 @@ for selection in gpuring gpuring,basic,libnbc gpuring,tuned,basic,libnbc,self; d
 done
 GPURING_TOOL_FIRST=1 test_program "--mca coll gpuring, and MPI_T before MPI_Init" 2 --mca coll gpuring -- hello_coll
 test_program "--mca coll gpuring with one rank" 1 --mca coll gpuring -- hello_coll
-test_program "--mca coll gpuring on communicators of every origin" 3 --mca coll gpuring --mca op ^avx -- comms
+programs "--mca coll gpuring on communicators of every origin" good_through_gpuring 1 3 --mca coll gpuring -- --profile=comms
 
 grun 3 --mca coll_gpuring_report summary --mca coll_gpuring_mailbox_bytes 0 --mca coll_gpuring_algorithm flat \
     --mca coll_gpuring_algorithm_bcast chain -- hello_coll

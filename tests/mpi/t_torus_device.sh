@@ -75,8 +75,9 @@ done
 
 # tables last as long as requests and communicators do, and nothing is made for a call
 torus="$small --mca coll_gpuring_torus 2x2"
-on_devices "persistent, bucket" good_on_devices 4 $torus --mca coll_gpuring_algorithm bucket -- persistent
-on_devices "nonblocking, swing" good_on_devices 4 $torus --mca coll_gpuring_algorithm_allreduce swing -- nonblocking
+on_devices "persistent, bucket" good_on_devices 4 $torus --mca coll_gpuring_algorithm bucket -- $(eight_in persistent)
+on_devices "nonblocking, swing" good_on_devices 4 $torus --mca coll_gpuring_algorithm_allreduce swing \
+    -- $(eight_in nonblocking)
 FAKECUDA_LOG=$work/steady on_devices "calls after the first ones allocate nothing" good_on_devices 4 $torus \
     --mca coll_gpuring_algorithm bucket -- devices steady
 FAKECUDA_REUSE=1 on_devices "communicators come and go" good_on_devices 4 $torus --mca coll_gpuring_algorithm bucket \

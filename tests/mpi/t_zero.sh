@@ -37,10 +37,9 @@ for algorithm in $(depth tree 'ring chain tree flat twoshot'); do
     GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=2 on_devices "$algorithm, 4 ranks" good_past_slots 4 $zero \
         --mca coll_gpuring_algorithm $algorithm -- matrix
 done
-in_all && GPURING_MEMORY=mixed on_devices "types with gaps" all_good 2 $zero -- types
-in_all && GPURING_MEMORY=mixed on_devices "nonblocking" good_past_slots 3 $zero -- nonblocking 5
-GPURING_MEMORY=device on_devices "persistent" good_past_slots 2 $zero -- persistent $(depth 0 3)
-in_all && GPURING_MEMORY=device on_devices "communicators of every origin" good_past_slots 3 $zero -- comms
+for profile in $(depth persistent 'types nonblocking persistent comms'); do
+    GPURING_MEMORY=device on_devices "$profile" good_past_slots 3 $zero -- $(eight_in $profile)
+done
 
 # ---- buffers that come and go ----
 

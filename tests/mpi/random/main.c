@@ -319,7 +319,7 @@ int main(int argc, char **argv)
         }
         threads = options.threads > 1;
     }
-    options.draw.inter = options.draw.inter && WHICH_EIGHT != options.profile.which;
+    options.draw.inter = options.draw.inter && 0 == (options.profile.which & WHICH_EIGHT);
     task_memory = devmem_open();
     if (threads && test_begin(&argc, &argv, MPI_THREAD_MULTIPLE) < MPI_THREAD_MULTIPLE) {
         tap_skip("no MPI_THREAD_MULTIPLE here", "random programs");

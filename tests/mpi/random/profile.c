@@ -10,13 +10,12 @@ const struct profile profile_usual = {.forms = "bnp",
                                       .frees = 5,
                                       .starts = 15,
                                       .releases = 2,
-                                      .which = WHICH_ALL,
                                       .derived = 1,
                                       .in_place = 1,
                                       .nonsense = 1,
                                       .users = 1};
 
-/* What is 0 stays as it was. */
+/* What is 0 stays as it was; `which` adds up. */
 static const struct profile rows[] = {
     {.name = "blocking", .forms = "b"},
     {.name = "nonblocking", .forms = "bnnn"},
@@ -39,7 +38,7 @@ static void change(int *weight, int by)
 static void apply(struct profile *p, const struct profile *row)
 {
     p->forms = NULL != row->forms ? row->forms : p->forms;
-    p->which = 0 != row->which ? row->which : p->which;
+    p->which |= row->which;
     change(&p->messages, row->messages);
     change(&p->comms, row->comms);
     change(&p->frees, row->frees);
@@ -89,16 +88,9 @@ bool profile_has(const struct profile *p, enum collective what, bool inter)
 {
     const bool reduces = what >= C_REDUCE && what <= C_REDUCE_SCATTER_BLOCK;
 
-    switch (p->which) {
-    case WHICH_EIGHT:
-        return !inter && collective_is_of_eight(what);
-    case WHICH_OTHERS:
-        return inter || !collective_is_of_eight(what);
-    case WHICH_MOVES:
-        return !reduces && C_BARRIER != what;
-    case WHICH_REDUCTIONS:
-        return reduces;
-    default:
-        return true;
-    }
+    const bool eight = !inter && collective_is_of_eight(what);
+
+    return (0 == (p->which & WHICH_EIGHT) || eight) && (0 == (p->which & WHICH_OTHERS) || !eight) &&
+           (0 == (p->which & WHICH_MOVES) || (!reduces && C_BARRIER != what)) &&
+           (0 == (p->which & WHICH_REDUCTIONS) || reduces);
 }

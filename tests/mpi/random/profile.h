@@ -7,13 +7,14 @@
 
 #include "program.h"
 
-enum which { WHICH_ALL = 1, WHICH_EIGHT, WHICH_OTHERS, WHICH_MOVES, WHICH_REDUCTIONS };
+/* Collectives are all of these. */
+enum { WHICH_EIGHT = 1, WHICH_OTHERS = 2, WHICH_MOVES = 4, WHICH_REDUCTIONS = 8 };
 
 struct profile {
     const char *name;
     const char *forms; /* a call has any of these: b, n, and p at the end */
     int messages, comms, frees, starts, releases; /* percent of the steps; the rest: collectives */
-    enum which which;
+    unsigned which;
     int derived;  /* of 3 calls that move data */
     int in_place; /* of 4 calls */
     int nonsense; /* of 3 calls */
