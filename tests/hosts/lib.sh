@@ -15,7 +15,7 @@ np_of() { echo $(($(sed 's/ .*//; s/x/*/' <<<"$1"))); } # ranks of a layout, whi
 
 # parts of matrix.c
 any_case='-x GPURING_MATRIX=random -x GPURING_BUDGET=1'
-all_cases='-x GPURING_MATRIX=types,pairs,big,random -x GPURING_BUDGET=1'
+all_cases='-x GPURING_MATRIX=types,big,random -x GPURING_BUDGET=1'
 
 # Programs among hosts, through gpuring; environment variables are given with -x.
 nodes() { # LAYOUT NP [OPTIONS...] -- PROGRAM [ARGS...]

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The eight collectives x datatypes x operations x sizes x roots x in-place x communicators against
- * the reference. Parts, chosen by GPURING_MATRIX (default "types,pairs,big,random"):
+ * the reference. Parts, chosen by GPURING_MATRIX (default "types,big,random"):
  *
  *     types    every type with every operation that MPI allows, in every collective, small
- *     pairs    every pair of levels of every two factors
  *     big      each collective once with 16 MiB
  *     random   any case, for GPURING_BUDGET seconds (default 2), but LEAST of them at least
  *
@@ -19,7 +18,6 @@
 #include "guard.h"
 #include "matrix_case.h"
 #include "mpit_counts.h"
-#include "pairs.h"
 #include "rng.h"
 #include "tap.h"
 
@@ -169,12 +167,16 @@ static void end_part(const char *part)
     }
 }
 
-static bool allowed(const int *level)
+/* Any level of each factor that go together. */
+static void draw_levels(uint64_t *rng, int *level)
 {
-    if (level[F_COLL] < 0 || level[F_KIND] < 0) {
-        return true;
-    }
-    return coll_infos[level[F_COLL]].reduces == (0 != kinds[level[F_KIND]].op);
+    const int levels[NUM_FACTORS] = {NUM_COLLS, num_kinds, num_sizes, NUM_ROOTS, 2, NUM_COMMS};
+
+    do {
+        for (int f = 0; f < NUM_FACTORS; f++) {
+            level[f] = rng_below(rng, levels[f]);
+        }
+    } while (coll_infos[level[F_COLL]].reduces != (0 != kinds[level[F_KIND]].op));
 }
 
 /* Any type of the class that takes the operation. */
@@ -272,17 +274,6 @@ static void part_types(void)
     check_signs();
 }
 
-static void part_pairs(struct pairs *p)
-{
-    int level[NUM_FACTORS];
-
-    begin_part();
-    while (pairs_next(p, level)) {
-        run_levels(level, rng_key(test_seed, 11, (uint64_t) cases));
-    }
-    end_part("pairs");
-}
-
 static void part_big(void)
 {
     begin_part();
@@ -304,15 +295,16 @@ static void part_big(void)
     end_part("big");
 }
 
-static void part_random(struct pairs *p, double seconds)
+static void part_random(double seconds)
 {
+    uint64_t rng = rng_key(test_seed, 9, 0);
     double end = seconds_now() + seconds;
     int level[NUM_FACTORS];
 
     begin_part();
     while (tap_share(cases < LEAST || seconds_now() < end)) {
         for (int i = 0; i < 10; i++) {
-            pairs_random(p, level);
+            draw_levels(&rng, level);
             run_levels(level, rng_key(test_seed, 13, (uint64_t) cases));
         }
     }
@@ -322,23 +314,16 @@ static void part_random(struct pairs *p, double seconds)
 int main(int argc, char **argv)
 {
     const char *parts = getenv("GPURING_MATRIX");
-    struct pairs p;
     double start;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    parts = parts ? parts : "types,pairs,big,random";
+    parts = parts ? parts : "types,big,random";
     find_kinds();
     find_sizes();
     make_comms();
-    pairs_init(&p, NUM_FACTORS, (int[]) {NUM_COLLS, num_kinds, num_sizes, NUM_ROOTS, 2, NUM_COMMS},
-               allowed, rng_key(test_seed, 9, 0));
     start = seconds_now();
     if (strstr(parts, "types")) {
         part_types();
-        tap_note("%.1f s", seconds_now() - start);
-    }
-    if (strstr(parts, "pairs")) {
-        part_pairs(&p);
         tap_note("%.1f s", seconds_now() - start);
     }
     if (strstr(parts, "big")) {
@@ -346,9 +331,8 @@ int main(int argc, char **argv)
         tap_note("%.1f s", seconds_now() - start);
     }
     if (strstr(parts, "random")) {
-        part_random(&p, (double) env_long("GPURING_BUDGET", 2));
+        part_random((double) env_long("GPURING_BUDGET", 2));
     }
-    pairs_free(&p);
     free_comms();
     free(usable);
     return test_end();

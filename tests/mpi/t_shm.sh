@@ -33,7 +33,7 @@ gwait
 tap_check "killed: nothing is left" wait_for 60 nothing_left
 
 for delay in $(depth '0.6 1.0' '0.4 0.6 0.8 1.0 1.3'); do
-    gstart $np -- mixorder 50
+    gstart $np -- lifecycle 1000
     sleep $delay
     kill_all "$job"
     gwait
