@@ -4,7 +4,6 @@
 
 Needs build/env.sh. Writes into the page, or with --check prints how it differs and exits with 1:
     the table of algorithms, between its two comments      from gpuring_sched --list
-    the table of the constants of a node, the same         from ompi_info
     defaults, and the names of algorithms in the rows of parameters and counters             from ompi_info
 What a parameter's row says besides is written by hand.
 """
@@ -16,7 +15,6 @@ import subprocess
 import sys
 
 BEGIN, END = "<!-- tools/docs_tables.py: algorithms -->", "<!-- end -->"
-BEGIN_CONSTANTS, END_CONSTANTS = "<!-- tools/docs_tables.py: constants -->", "<!-- end of constants -->"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -45,15 +43,6 @@ def parameters():
     return found
 
 
-def constants(known):
-    table = ["| parameter | values | default | unit | equal | effect |", "|---|---|---|---|---|---|"]
-    for name, fields in known.items():
-        match = re.match(r"Constant of [^(]*\((.*) in (.*?)\): (.*)\. Rank 0's", fields.get("help", ""))
-        if match:
-            table.append(f"| `{name}` | {match[1]} | empty | {match[2]} | rank 0's counts | {match[3]} |")
-    return table
-
-
 def names_of(known, parameter):
     names = re.match(r"Algorithm of [^:]*: ([^,]*), or auto", known[parameter].get("help", ""))
     return names[1].strip() if names else None
@@ -78,10 +67,9 @@ def row(line, known):
 def made(page):
     known = parameters()
     lines = [row(line, known) for line in page.splitlines()]
-    for begin, end, table in (BEGIN, END, algorithms()), (BEGIN_CONSTANTS, END_CONSTANTS, constants(known)):
-        if begin not in lines or end not in lines:
-            sys.exit(f"the page lacks the lines {begin} and {end}")
-        lines[lines.index(begin) + 1 : lines.index(end)] = table
+    if BEGIN not in lines or END not in lines:
+        sys.exit(f"the page lacks the lines {BEGIN} and {END}")
+    lines[lines.index(BEGIN) + 1 : lines.index(END)] = algorithms()
     return "\n".join(lines) + "\n"
 
 

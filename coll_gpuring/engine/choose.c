@@ -60,10 +60,10 @@ static bool update_path(const struct gr_comm *comm, struct gr_op *op)
     return is_new;
 }
 
-/* The constants that the op's choice among devices follows: of that source, or a better one. */
+/* The constants that the op's choice among devices follows: the tuning file's, or none. */
 static enum gr_constant_source least_source(const struct gr_op *op)
 {
-    return op->tuned ? GR_FROM_FILE : GR_FROM_PARAMETER;
+    return op->tuned ? GR_FROM_FILE : GR_CONSTANT_SOURCES;
 }
 
 static struct gr_costs costs_of_devices(const struct gr_comm *comm, const struct gr_op *op)

@@ -8,7 +8,6 @@
 
 #include "sched/sched.h"
 #include "topo/torus.h"
-#include "tune/machine.h"
 
 #include <stdint.h>
 
@@ -76,7 +75,6 @@ struct gr_settings {
     int cuda;            /* 0: off, 1: on, -1: where there is a GPU */
     int pool_mib;        /* most shared memory of links */
     int measure;         /* the job's first rank measures its machine */
-    struct gr_machine constants; /* coll_gpuring_cost_...; 0: not given */
     char *tune_file;     /* "none", a file's name, or "": searched for; owned by mpi/params.c */
     int device_pool_mib; /* most memory of a device for links */
     int verbose;         /* 0, 1 or 2: how much is printed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parameters, tuning files and the measurement of the job's first rank (constants.h). */
+/* Tuning files and the measurement of the job's first rank (constants.h). */
 #include "mpi/constants.h"
 
 #include "engine/log.h"
@@ -197,11 +197,7 @@ static void measure(struct gr_constants *c)
 void mca_coll_gpuring_constants_find(struct gr_constants *c, bool cores, bool devices)
 {
     struct wanted wanted = {c, cores, devices};
-    int at;
 
-    for (at = 0; at < GR_RELATIONS; at++) {
-        gr_constants_take(c, at, &gr_settings.constants, GR_FROM_PARAMETER);
-    }
     if (cores || devices) {
         find_file(&wanted);
     }

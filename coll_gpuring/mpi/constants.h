@@ -15,8 +15,8 @@
 BEGIN_C_DECLS
 
 /*
- * What the job's first rank publishes at MPI_Init for all: by parameters, a tuning file, and, where
- * those do not say it, a measurement. cores: ranks of this node have cores of their own, so
+ * What the job's first rank publishes at MPI_Init for all: by a tuning file, and, where that does
+ * not say it, a measurement. cores: ranks of this node have cores of their own, so
  * constants of processes are wanted from file and measurement, too. devices: constants of devices
  * are wanted from a file, too.
  */
@@ -35,7 +35,7 @@ void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const str
  */
 const char *mca_coll_gpuring_constants_text(bool device);
 
-/* The sources of that, as one word: built-in, or those of measured, file and parameters. */
+/* The sources of that, as one word: built-in, measured, file, or file+measured. */
 const char *mca_coll_gpuring_constants_sources(bool device);
 
 END_C_DECLS

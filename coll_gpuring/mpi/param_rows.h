@@ -16,8 +16,7 @@ enum gr_param_kind {
     GR_KIND_SYNC,
     GR_KIND_TRANSPORT,
     GR_KIND_REPORT,
-    GR_KIND_FILE,
-    GR_KIND_CONSTANT
+    GR_KIND_FILE
 };
 
 struct gr_param_row {
@@ -25,14 +24,13 @@ struct gr_param_row {
     int level; /* an enum of Open MPI: from which ompi_info --level on it is shown */
     enum gr_param_kind kind;
     int compared;      /* an enum gr_compared_param, or -1: may differ between ranks */
-    int def, min, max; /* GR_KIND_INT; GR_KIND_CONSTANT: def is the row of gr_machine_rows */
+    int def, min, max; /* GR_KIND_INT */
     int *local;        /* GR_KIND_INT, not compared: where the checked value goes */
     const char *help;  /* GR_KIND_ALGORITHM: of what; the names are those of the registry */
 };
 
 #define GR_PARAM_ROWS 44
 
-/* Those of gr_machine_rows (tune/machine.h) follow: coll_gpuring_cost_... */
 extern const struct gr_param_row mca_coll_gpuring_param_rows[]; /* [GR_PARAM_ROWS] */
 
 END_C_DECLS

@@ -22,7 +22,6 @@
 #include "timing/timer.h"
 #include "timing/timer_text.h"
 #include "topo/torus.h"
-#include "tune/machine.h"
 
 #include "opal/mca/base/mca_base_var.h"
 
@@ -30,22 +29,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* All parameters: those of the table, and the constants of the cost model. */
-enum { ROWS = GR_PARAM_ROWS + GR_MACHINE_ROWS };
-static struct gr_param_row rows[ROWS];
-static char constant_names[GR_MACHINE_ROWS][32];
+static const struct gr_param_row *const rows = mca_coll_gpuring_param_rows;
 
 /* What was registered, by row; the variable system writes here. */
 static union {
     int number;
     char *text;
-} raw[ROWS];
+} raw[GR_PARAM_ROWS];
 
 static const char *const text_default[] = {
     [GR_KIND_HOST] = "auto",   [GR_KIND_ALGORITHM] = "auto", [GR_KIND_PROTOCOL] = "auto",
     [GR_KIND_TORUS] = "",      [GR_KIND_SYNC] = "none",      [GR_KIND_TRANSPORT] = "auto",
-    [GR_KIND_REPORT] = "none", [GR_KIND_FILE] = "",          [GR_KIND_CONSTANT] = "",
+    [GR_KIND_REPORT] = "none", [GR_KIND_FILE] = "",
 };
 
 /* GR_NWAYS when there is none of that name. */
@@ -82,17 +79,6 @@ static const char *help_of(const struct gr_param_row *row, char *buf, size_t siz
 {
     char names[256] = "";
 
-    if (GR_KIND_CONSTANT == row->kind) {
-        const struct gr_machine_row *constant = &gr_machine_rows[row->def];
-
-        snprintf(buf, size,
-                 "Constant of the cost model %s (%s in %s): %s. Rank 0's counts. Empty (default): "
-                 "that of a tuning file, %s",
-                 constant->is_device ? "between devices" : "inside a node",
-                 1 == constant->values ? "a number" : "4 numbers", gr_machine_unit(row->def),
-                 row->help, constant->is_device ? "or built in" : "measured, or built in");
-        return buf;
-    }
     if (GR_KIND_ALGORITHM != row->kind) {
         return row->help;
     }
@@ -105,22 +91,6 @@ static const char *help_of(const struct gr_param_row *row, char *buf, size_t siz
     return buf;
 }
 
-static void make_rows(void)
-{
-    int k;
-
-    memcpy(rows, mca_coll_gpuring_param_rows, GR_PARAM_ROWS * sizeof(rows[0]));
-    for (k = 0; k < GR_MACHINE_ROWS; k++) {
-        snprintf(constant_names[k], sizeof(constant_names[k]), "cost_%s", gr_machine_rows[k].name);
-        rows[GR_PARAM_ROWS + k] = (struct gr_param_row) {.name = constant_names[k],
-                                                         .level = OPAL_INFO_LVL_5,
-                                                         .kind = GR_KIND_CONSTANT,
-                                                         .compared = -1,
-                                                         .def = k,
-                                                         .help = gr_machine_rows[k].help};
-    }
-}
-
 int mca_coll_gpuring_params_register(mca_base_component_t *component)
 {
     char help[768]; /* which is copied */
@@ -128,8 +98,7 @@ int mca_coll_gpuring_params_register(mca_base_component_t *component)
     int rc;
 
     mca_coll_gpuring_registered = component;
-    make_rows();
-    for (k = 0; k < ROWS; k++) {
+    for (k = 0; k < GR_PARAM_ROWS; k++) {
         bool number = GR_KIND_INT == rows[k].kind;
 
         if (number) {
@@ -332,18 +301,17 @@ static char *check_report(const struct gr_param_row *row, const char *text)
     return strdup("none");
 }
 
-/* The values of a constant; "": they are not given. */
-static void check_constant(const struct gr_param_row *row, const char *text)
+/* Parameters that there were. Open MPI says nothing of one that nobody registers. */
+static void tell_retired(void)
 {
-    char allowed[96];
-    int values = gr_machine_rows[row->def].values;
+    static const char prefix[] = "OMPI_MCA_coll_gpuring_cost_";
+    char **entry = environ;
 
-    if ('\0' != text[0] && 0 != gr_machine_parse(&gr_settings.constants, row->def, text)) {
-        snprintf(allowed, sizeof(allowed), "%d %s in %s, as a computer can have them", values,
-                 1 == values ? "number" : "numbers", gr_machine_unit(row->def));
-        complain(row, text, allowed,
-                 gr_machine_rows[row->def].is_device ? "a tuning file's, or built in"
-                                                     : "measured, or built in");
+    while (NULL != *entry && 0 != strncmp(*entry, prefix, strlen(prefix))) {
+        entry++;
+    }
+    if (NULL != *entry && 0 == OPAL_PROC_MY_NAME.vpid) {
+        mca_coll_gpuring_warn("retired-parameter", "cost_");
     }
 }
 
@@ -360,8 +328,8 @@ void mca_coll_gpuring_params_check(void)
     int64_t common = -1, value = 0;
     size_t k;
 
-    memset(&gr_settings.constants, 0, sizeof(gr_settings.constants));
-    for (k = 0; k < ROWS; k++) {
+    tell_retired();
+    for (k = 0; k < GR_PARAM_ROWS; k++) {
         const struct gr_param_row *row = &rows[k];
         const char *text = GR_KIND_INT == row->kind || NULL == raw[k].text ? "" : raw[k].text;
 
@@ -390,9 +358,6 @@ void mca_coll_gpuring_params_check(void)
         case GR_KIND_FILE:
             free(gr_settings.tune_file);
             gr_settings.tune_file = strdup(text);
-            break;
-        case GR_KIND_CONSTANT:
-            check_constant(row, text);
             break;
         }
         if (NULL != row->local) {

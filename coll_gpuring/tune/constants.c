@@ -79,15 +79,14 @@ int gr_constants_complete(const struct gr_constants *c, int distance)
     return complete;
 }
 
-/* Whether a file or a measurement says something of a distance; parameters hold for them all. */
+/* Whether a file or a measurement says something of a distance. */
 static int is_known(const struct gr_constants *c, int distance, enum gr_constant_source least)
 {
     int row, known = 0;
 
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        known = known ||
-                (GR_FROM_BUILD != c->from[distance][row] &&
-                 GR_FROM_PARAMETER != c->from[distance][row] && c->from[distance][row] >= least);
+        known =
+            known || (GR_FROM_BUILD != c->from[distance][row] && c->from[distance][row] >= least);
     }
     return known;
 }
@@ -172,16 +171,7 @@ static int has_source(const uint8_t *from, int source)
 const char *gr_constants_sources(const struct gr_constants *c, int relation,
                                  enum gr_constant_source least)
 {
-    static const char *const words[8] = {
-        "built-in",
-        "measured",
-        "file",
-        "file+measured",
-        "parameters",
-        "parameters+measured",
-        "parameters+file",
-        "parameters+file+measured",
-    };
+    static const char *const words[4] = {"built-in", "measured", "file", "file+measured"};
     const uint8_t *from = c->from[stands_for(c, relation, least)];
     int source, word = 0;
 
@@ -215,7 +205,6 @@ const char *gr_constants_text(const struct gr_constants *c, int relation,
     static const char *const names[GR_CONSTANT_SOURCES] = {
         [GR_FROM_MEASUREMENT] = "measured",
         [GR_FROM_FILE] = "file",
-        [GR_FROM_PARAMETER] = "parameters",
     };
     const char *semicolon = "";
     size_t used = 0;

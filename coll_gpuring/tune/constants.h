@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Constants of the cost model (tune/machine.h) for each relation of two ranks, and where each comes
- * from: a parameter comes before a tuning file, that before a measurement, that before what is
- * built in.
+ * from: a tuning file comes before a measurement, that before what is built in.
  */
 #ifndef GR_TUNE_CONSTANTS_H
 #define GR_TUNE_CONSTANTS_H
@@ -19,8 +18,7 @@ enum gr_constant_source {
     GR_FROM_BUILD, /* not known: the cost model's own constant */
     /* in this job: must not decide in which order ranks reduce; none between devices */
     GR_FROM_MEASUREMENT,
-    GR_FROM_FILE,      /* a tuning file */
-    GR_FROM_PARAMETER, /* coll_gpuring_cost_... */
+    GR_FROM_FILE, /* a tuning file */
     GR_CONSTANT_SOURCES
 };
 
@@ -62,7 +60,7 @@ int gr_constants_good(const struct gr_constants *c);
 void gr_constants_take(struct gr_constants *c, int relation, const struct gr_machine *m,
                        enum gr_constant_source source);
 
-/* Whether a file or parameters say all at that distance, so that nothing need be measured. */
+/* Whether a file says all at that distance, so that nothing need be measured. */
 int gr_constants_complete(const struct gr_constants *c, int distance);
 
 /*

@@ -37,8 +37,7 @@ struct gr_machine {
 };
 
 /*
- * The constants that can be pinned, a row each: its entry in a tuning file is RELATION.NAME
- * (tune/constants.h), its parameter coll_gpuring_cost_NAME.
+ * The constants, a row each: its entry in a tuning file is RELATION.NAME (tune/constants.h).
  */
 struct gr_machine_row {
     const char *name;
@@ -46,7 +45,7 @@ struct gr_machine_row {
     int values;       /* 1, or GR_MACHINE_SIZES */
     int is_rate;      /* written as GB/s of the bytes at gr_machine_bytes; else as us */
     int is_device;    /* of kernels on devices; else of processes */
-    const char *help; /* what it is, for ompi_info, the documentation and tuning files */
+    const char *help; /* what it is, for tuning files */
 };
 #define GR_MACHINE_ROWS 14
 extern const struct gr_machine_row gr_machine_rows[GR_MACHINE_ROWS];

@@ -125,11 +125,8 @@ static void rates_become_times(void **state)
 
 static void better_sources_come_first(void **state)
 {
-    static const enum gr_constant_source orders[][3] = {
-        {GR_FROM_PARAMETER, GR_FROM_FILE, GR_FROM_MEASUREMENT},
-        {GR_FROM_MEASUREMENT, GR_FROM_FILE, GR_FROM_PARAMETER},
-        {GR_FROM_FILE, GR_FROM_PARAMETER, GR_FROM_MEASUREMENT},
-    };
+    static const enum gr_constant_source orders[][2] = {{GR_FROM_FILE, GR_FROM_MEASUREMENT},
+                                                        {GR_FROM_MEASUREMENT, GR_FROM_FILE}};
     size_t k, n;
 
     (void) state;
@@ -138,25 +135,21 @@ static void better_sources_come_first(void **state)
         struct gr_machine given, m;
         const uint8_t *from;
 
-        for (n = 0; n < 3; n++) { /* a parameter says one, a file two, a measurement all */
+        for (n = 0; n < 2; n++) { /* a file says one, a measurement all */
             struct gr_machine all = machine_of(10 * (double) orders[k][n] + 1), part = {.call = 0};
 
             part.exchange = all.exchange;
-            part.reduce = GR_FROM_FILE == orders[k][n] ? all.reduce : 0;
             gr_constants_take(&c, GR_CPU_NUMA, GR_FROM_MEASUREMENT == orders[k][n] ? &all : &part,
                               orders[k][n]);
         }
         assert_true(gr_constants_good(&c));
         m = gr_constants_at(&c, GR_CPU_NUMA, GR_FROM_MEASUREMENT, &from);
-        given = machine_of(10 * GR_FROM_PARAMETER + 1);
-        assert_true(m.exchange == given.exchange);
-        assert_int_equal(from[row_of("exchange")], GR_FROM_PARAMETER);
         given = machine_of(10 * GR_FROM_FILE + 1);
-        assert_true(m.reduce == given.reduce);
+        assert_true(m.exchange == given.exchange);
+        assert_int_equal(from[row_of("exchange")], GR_FROM_FILE);
         given = machine_of(10 * GR_FROM_MEASUREMENT + 1);
         assert_memory_equal(m.fetch, given.fetch, sizeof(m.fetch));
-        assert_string_equal(gr_constants_sources(&c, GR_CPU_NUMA, GR_FROM_BUILD),
-                            "parameters+file+measured");
+        assert_string_equal(gr_constants_sources(&c, GR_CPU_NUMA, GR_FROM_BUILD), "file+measured");
     }
 }
 
@@ -172,7 +165,7 @@ static void measurements_are_not_fixed(void **state)
     given.exchange = 0;
     assert_memory_equal(&m, &given, sizeof(m));
     given.exchange = 0.5F;
-    gr_constants_take(&c, GR_CPU_CACHE, &given, GR_FROM_PARAMETER);
+    gr_constants_take(&c, GR_CPU_CACHE, &given, GR_FROM_FILE);
     m = gr_constants_at(&c, GR_CPU_CACHE, GR_FROM_FILE, NULL);
     assert_memory_equal(&m, &given, sizeof(m));
     assert_false(gr_constants_complete(&c, GR_CPU_CACHE));
@@ -183,25 +176,19 @@ static void measurements_are_not_fixed(void **state)
 /* A distance of which nothing is known takes the next nearer one's, else the next farther one's. */
 static void distances_stand_for_each_other(void **state)
 {
-    struct gr_machine near = machine_of(1), far = machine_of(20), given = {.exchange = 0.5F}, m;
+    struct gr_machine near = machine_of(1), far = machine_of(20), none = {.exchange = 0}, m;
     struct gr_constants c = {.not_measured = 0};
     int d;
 
     (void) state;
-    for (d = 0; d < GR_CPU_DISTANCES; d++) {
-        gr_constants_take(&c, d, &given, GR_FROM_PARAMETER); /* which holds for all distances */
-    }
-    m = gr_constants_at(&c, GR_CPU_SOCKET, GR_FROM_MEASUREMENT, NULL);
-    assert_memory_equal(&m, &given, sizeof(m));
     gr_constants_take(&c, GR_CPU_NUMA, &near, GR_FROM_MEASUREMENT);
     gr_constants_take(&c, GR_CPU_SYSTEM, &far, GR_FROM_MEASUREMENT);
     for (d = 0; d < GR_CPU_DISTANCES; d++) {
         m = gr_constants_at(&c, d, GR_FROM_MEASUREMENT, NULL);
         assert_true(m.reduce == (GR_CPU_SYSTEM == d ? far.reduce : near.reduce));
-        assert_true(0.5F == m.exchange);
         /* for what is fixed a measurement says nothing of a distance */
         m = gr_constants_at(&c, d, GR_FROM_FILE, NULL);
-        assert_memory_equal(&m, &given, sizeof(m));
+        assert_memory_equal(&m, &none, sizeof(m));
     }
     gr_constants_take(&c, GR_CPU_CACHE, &far, GR_FROM_FILE);
     m = gr_constants_at(&c, GR_CPU_NUMA, GR_FROM_FILE, NULL);
@@ -212,11 +199,11 @@ static void distances_stand_for_each_other(void **state)
 
 /*
  * Paths have the constants of kernels, distances those of processes, and no path stands for another.
- * Where the file's do not hold, those of parameters are left.
+ * Where the file's do not hold, what is built in is left.
  */
 static void devices_have_constants_of_their_own(void **state)
 {
-    struct gr_machine filed = machine_of(1), given = {.device_own = 0.5F}, m;
+    struct gr_machine filed = machine_of(1), none = {.exchange = 0}, m;
     int nvlink = gr_relation_of_path(GR_PATH_NVLINK), row;
     struct gr_constants c = {.not_measured = 0};
     char text[1400];
@@ -234,16 +221,15 @@ static void devices_have_constants_of_their_own(void **state)
     assert_true(gr_constants_complete(&c, GR_CPU_NUMA));
     m = gr_constants_at(&c, gr_relation_of_path(GR_PATH_PCIE), GR_FROM_BUILD, NULL);
     assert_true(0 == m.device_own);
-    gr_constants_take(&c, nvlink, &given, GR_FROM_PARAMETER);
     m = gr_constants_at(&c, nvlink, GR_FROM_FILE, NULL);
-    assert_true(0.5F == m.device_own && filed.device_step[GR_PROTOCOL_LL] > 0 &&
+    assert_true(filed.device_step[GR_PROTOCOL_LL] > 0 &&
                 filed.device_step[GR_PROTOCOL_LL] == m.device_step[GR_PROTOCOL_LL]);
-    assert_string_equal(gr_constants_sources(&c, nvlink, GR_FROM_FILE), "parameters+file");
-    m = gr_constants_at(&c, nvlink, GR_FROM_PARAMETER, NULL);
-    assert_memory_equal(&m, &given, sizeof(m));
-    assert_string_equal(gr_constants_sources(&c, nvlink, GR_FROM_PARAMETER), "parameters");
-    assert_string_equal(gr_constants_text(&c, nvlink, GR_FROM_PARAMETER, "F", text, sizeof(text)),
-                        "parameters: device_own 0.5 us");
+    assert_string_equal(gr_constants_sources(&c, nvlink, GR_FROM_FILE), "file");
+    m = gr_constants_at(&c, nvlink, GR_CONSTANT_SOURCES, NULL);
+    assert_memory_equal(&m, &none, sizeof(m));
+    assert_string_equal(gr_constants_sources(&c, nvlink, GR_CONSTANT_SOURCES), "built-in");
+    assert_string_equal(gr_constants_text(&c, nvlink, GR_CONSTANT_SOURCES, "F", text, sizeof(text)),
+                        "built in");
 }
 
 static void impossible_constants_are_not_good(void **state)
@@ -292,13 +278,13 @@ static void text_says_values_and_sources(void **state)
     gr_constants_take(&c, 0, &m, GR_FROM_MEASUREMENT);
     assert_string_equal(gr_constants_text(&c, 0, GR_FROM_BUILD, "F", text, sizeof(text)),
                         "measured: exchange 0.25 us; no single copy");
+    gr_constants_take(&c, 0, &call, GR_FROM_MEASUREMENT);
     assert_int_equal(gr_machine_parse(&m, row_of("slots"), "1 2 3 4"), 0);
     gr_constants_take(&c, 0, &m, GR_FROM_FILE);
-    gr_constants_take(&c, 0, &call, GR_FROM_PARAMETER);
     assert_string_equal(gr_constants_text(&c, 0, GR_FROM_BUILD, "/a/b", text, sizeof(text)),
-                        "parameters: single_copy_call 1.5 us; file /a/b: exchange 0.25 us, "
-                        "slots 1 2 3 4 GB/s");
-    assert_string_equal(gr_constants_sources(&c, 0, GR_FROM_BUILD), "parameters+file");
+                        "file /a/b: exchange 0.25 us, slots 1 2 3 4 GB/s; measured: "
+                        "single_copy_call 1.5 us");
+    assert_string_equal(gr_constants_sources(&c, 0, GR_FROM_BUILD), "file+measured");
     assert_int_equal(strlen(gr_constants_text(&c, 0, GR_FROM_BUILD, "/a/b", small, sizeof(small))),
                      sizeof(small) - 1);
 }

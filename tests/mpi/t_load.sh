@@ -4,10 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter
-            algorithm_bcast algorithm_reduce algorithm_alltoall algorithm_barrier channels slots slot_bytes mailbox_bytes single_copy measure tune_file cost_exchange cost_reduce cost_slots cost_slots_both_ways
-            cost_single_copy_call cost_single_copy cost_single_copy_new
-            cost_device_own cost_device_step cost_device_rate cost_device_ll_step cost_device_ll_rate
-            cost_device_ll128_step cost_device_ll128_rate pack_mib setup_mib torus timeout
+            algorithm_bcast algorithm_reduce algorithm_alltoall algorithm_barrier channels slots slot_bytes mailbox_bytes single_copy measure tune_file pack_mib setup_mib torus timeout
             timeout_abort progress_thread pool_mib report verbose cuda device_channels device_slots device_slot_bytes
             device_pool_mib protocol stage_bytes zero_copy step_sync nodes nodes_ask nodes_transport nodes_direct nodes_channels nodes_rails nodes_latency
             nodes_mbit nodes_zero_copy"

@@ -27,14 +27,6 @@ constants() { # WORDS PROTOCOL: they are said, results are right, and 8 bytes go
 
 job
 tap_check "nothing is given" constants "built in" ll
-job --mca coll_gpuring_cost_device_ll_step 5000 --mca coll_gpuring_cost_device_rate 300
-tap_check "parameters pin constants" constants "parameters: device_rate 300 GB/s, device_ll_step 5000 us" simple
-wrapper first '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export OMPI_MCA_coll_gpuring_cost_device_ll_step=5000'
-WRAPPER=$work/first job
-tap_check "all ranks use those of rank 0" constants "parameters: device_ll_step 5000 us" simple
-job --mca coll_gpuring_cost_device_ll_step never
-tap_check "a bad one: one line" said 'coll_gpuring_cost_device_ll_step = "never" is not possible; allowed: 1 number in us'
-tap_check "a bad one: built-in constants" constants "built in" ll
 
 # tune FILE: gpuring_tune on devices that hold few blocks
 tune() { FAKECUDA_SMS=2 "$TUNE" -q -t 0 -d cuda -o "$1" >"$work/out" 2>"$work/err"; }
@@ -94,8 +86,6 @@ tap_check "a file, where ranks share cores" constants "file $file: device_own 0.
 ok "the report says where constants come from" grep -q '"memory": "cuda".*"constants": "file"' "$work/report.json"
 job --mca coll_gpuring_tune_file "$file" --mca coll_gpuring_report summary
 tap_check "and its summary which" said "# constants between devices: one device: file $file: device_own 0.75 us"
-job --mca coll_gpuring_tune_file "$file" --mca coll_gpuring_cost_device_ll_step 0.5
-tap_check "a parameter comes before it" constants "parameters: device_ll_step 0.5 us; file $file: device_own 0.75 us" ll
 ok "gpuring_tune shows them" "$TUNE" -c "$file"
 grep -q '^device: fakecuda' "$work/why" && grep -q '^one_device: file: device_own 0.75 us' "$work/why"
 tap_result $? "with the device" "$work/why"
