@@ -2,7 +2,7 @@
 /*
  * Distances between the devices of a node, as classes: one hop of a higher class costs more than
  * any number of hops of lower classes. Three sources fill the matrix in turn: NVML (nvlink.h),
- * hwloc's PCI tree (pci_tree.h) and bus numbers (pci_bus.h). Each fills only what the earlier ones
+ * hwloc's PCI tree and bus numbers (pci.h). Each fills only what the earlier ones
  * left unknown. Internal to topo/ and its tests.
  */
 #ifndef GR_TOPO_DISTANCE_H

@@ -9,8 +9,7 @@
 #include "base/memory.h"
 #include "topo/distance.h"
 #include "topo/nvlink.h"
-#include "topo/pci_bus.h"
-#include "topo/pci_tree.h"
+#include "topo/pci.h"
 #include "topo/ring_order.h"
 
 #include <stdlib.h>
@@ -47,7 +46,7 @@ static int find_trip(const char *library, const struct gr_pci_address *gpus, int
         }
     }
     if (0 == rc) {
-        rc = gr_ring_order(d.between, n, trip);
+        gr_ring_order(d.between, n, trip);
     }
     free(d.between);
     return rc;

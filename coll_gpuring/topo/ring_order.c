@@ -3,25 +3,12 @@
  * Round trips over devices (ring_order.h). A ring is as fast as its slowest hop. So of two trips,
  * the better one has fewer hops of the worst class in which their counts differ.
  *
- * Few devices: branch and bound over all trips in lexicographic order. Many devices: nearest
- * neighbours from several starts, each improved by exchanging two hops (2-opt) until no exchange
- * helps:
- *
- *      a - b        a   b
- *                     X            afterwards the part from b to c runs backwards
- *      d - c        d   c
- *
- * Cost: O(n!) for n <= GR_RING_ORDER_EXACT; above, O(n^2) for each start and pass.
+ * Few devices: branch and bound over all trips in lexicographic order, O(n!). Many devices: nearest
+ * neighbours, O(n^2). In a tree, as that of PCI, these are a best trip: each branch is left once.
  */
 #include "topo/ring_order.h"
 
-#include "base/memory.h"
-
-#include <stdlib.h>
 #include <string.h>
-
-/* Most starts of the nearest-neighbour search. */
-#define STARTS 32
 
 /* Number of hops of each class. */
 struct hops {
@@ -116,22 +103,17 @@ static void best_trip(const unsigned char *between, int n, int *trip)
 
 /* ---- many devices ---- */
 
-/* A trip that starts at a device and goes on to the nearest unvisited one each time. */
-static void nearest_neighbours(const unsigned char *between, int n, int start, int *trip)
+/* A trip from device 0 on to the nearest unvisited one each time, of the lowest number. */
+static void nearest_neighbours(const unsigned char *between, int n, int *trip)
 {
     int length, k, nearest;
 
-    for (k = 0; k < n; k++) {
-        trip[k] = k;
-    }
-    for (length = 0; length < n; length++) {
+    for (length = 1; length < n; length++) {
+        const unsigned char *from = &between[trip[length - 1] * n];
+
         /* trip[length..n-1]: the unvisited devices, in ascending order */
         for (k = nearest = length; k < n; k++) {
-            if (0 == length ? trip[k] == start
-                            : between[trip[length - 1] * n + trip[k]] <
-                                  between[trip[length - 1] * n + trip[nearest]]) {
-                nearest = k;
-            }
+            nearest = from[trip[k]] < from[trip[nearest]] ? k : nearest;
         }
         k = trip[nearest];
         memmove(&trip[length + 1], &trip[length], (size_t) (nearest - length) * sizeof(*trip));
@@ -139,101 +121,16 @@ static void nearest_neighbours(const unsigned char *between, int n, int start, i
     }
 }
 
-/* Whether two hops of classes a and b are better than two of c and d. */
-static int better_pair(int a, int b, int c, int d)
-{
-    int worse = a > b ? a : b, other_worse = c > d ? c : d;
-
-    return worse < other_worse || (worse == other_worse && a + b < c + d);
-}
-
-static void reverse(int *from, int *to)
-{
-    int swap;
-
-    for (; from < to; from++, to--) {
-        swap = *from;
-        *from = *to;
-        *to = swap;
-    }
-}
-
-/* One pass of 2-opt exchanges. Returns whether the trip changed. */
-static int exchange(const unsigned char *between, int n, int *trip)
-{
-    int any = 0, i, j, a, b, c, d;
-
-    for (i = 0; i < n - 2; i++) {
-        for (j = i + 2; j < n; j++) {
-            a = trip[i];
-            b = trip[i + 1];
-            c = trip[j];
-            d = trip[(j + 1) % n];
-            if (a != d && better_pair(between[a * n + c], between[b * n + d], between[a * n + b],
-                                      between[c * n + d])) {
-                reverse(&trip[i + 1], &trip[j]);
-                any = 1;
-            }
-        }
-    }
-    return any;
-}
-
-/* The same trip from device 0 on, in the direction of its neighbour with the lower number. */
-static void normalize(const int *trip, int n, int *normal)
-{
-    int zero, k;
-
-    for (zero = 0; 0 != trip[zero]; zero++) {
-    }
-    for (k = 0; k < n; k++) {
-        normal[k] = trip[(zero + k) % n];
-    }
-    if (normal[1] > normal[n - 1]) {
-        reverse(&normal[1], &normal[n - 1]);
-    }
-}
-
-/* The best trip of several starts. Returns 0 or -1. */
-static int good_trip(const unsigned char *between, int n, int *trip)
-{
-    int *trial = gr_malloc((size_t) n * sizeof(*trial));
-    struct hops hops, fewest;
-    int start, pass, k;
-
-    if (NULL == trial) {
-        return -1;
-    }
-    for (start = 0; start < n && start < STARTS; start++) {
-        nearest_neighbours(between, n, start, trial);
-        for (pass = 0; pass < n && exchange(between, n, trial); pass++) {
-        }
-        memset(&hops, 0, sizeof(hops));
-        for (k = 0; k < n; k++) {
-            hops.of[between[trial[k] * n + trial[(k + 1) % n]]]++;
-        }
-        if (0 == start || compare(&hops, &fewest) < 0) {
-            fewest = hops;
-            normalize(trial, n, trip);
-        }
-    }
-    free(trial);
-    return 0;
-}
-
-int gr_ring_order(const unsigned char *between, int n, int *trip)
+void gr_ring_order(const unsigned char *between, int n, int *trip)
 {
     int k;
 
-    if (n > GR_RING_ORDER_EXACT) {
-        return good_trip(between, n, trip);
-    }
-    if (n > 3) {
-        best_trip(between, n, trip);
-        return 0;
-    }
     for (k = 0; k < n; k++) {
         trip[k] = k; /* up to three devices there is only one trip */
     }
-    return 0;
+    if (n > GR_RING_ORDER_EXACT) {
+        nearest_neighbours(between, n, trip);
+    } else if (n > 3) {
+        best_trip(between, n, trip);
+    }
 }

@@ -12,9 +12,9 @@
  * Order n devices for a ring: trip[position] = device, and position 0 is device 0. between: n x n
  * classes (enum gr_distance). The trip has the fewest hops of the worst class, then of the second
  * worst, and so on; the closing hop counts. Up to GR_RING_ORDER_EXACT devices it is the best trip,
- * and among equals the one with lower numbers first. Above, it is a trip that no exchange of two
- * hops improves. Returns 0, or -1: out of memory.
+ * and among equals the one with lower numbers first. Above, it goes on to the nearest device each
+ * time, which is a best trip where distances are those of a tree.
  */
-int gr_ring_order(const unsigned char *between, int n, int *trip);
+void gr_ring_order(const unsigned char *between, int n, int *trip);
 
 #endif

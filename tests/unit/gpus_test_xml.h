@@ -14,8 +14,7 @@
 #ifndef GR_TESTS_GPUS_TEST_XML_H
 #define GR_TESTS_GPUS_TEST_XML_H
 
-#include "topo/pci_bus.h"
-#include "topo/pci_tree.h"
+#include "topo/pci.h"
 
 #include <stdio.h>
 #include <stdlib.h>

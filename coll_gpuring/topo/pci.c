@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Distances from hwloc's tree of PCI devices (pci_tree.h). Examples:
+ * Distances by PCI (pci.h), from hwloc's tree of devices. Examples:
  *
  *      machine                                         devices     distance class
  *      +- package - NUMA node
@@ -14,7 +14,7 @@
  * Only PCI devices and bridges are loaded. Discovery of OS devices would initialize CUDA and other
  * libraries in hwloc's plugins.
  */
-#include "topo/pci_tree.h"
+#include "topo/pci.h"
 
 #include <stddef.h>
 
@@ -130,3 +130,44 @@ void gr_distances_from_tree(struct gr_distances *d)
 }
 
 #endif
+
+/* ---- without the tree ---- */
+
+/*
+ * Firmware numbers buses depth first, so devices below one bridge have numbers that differ in low
+ * bits only. With the highest differing bit as the distance, ascending addresses are a best round
+ * trip, as they are in the PCI tree itself.
+ */
+
+/* The highest bit, counted from 1, in which two bus numbers differ; 0: equal. */
+static int differing_bits(uint32_t a, uint32_t b)
+{
+    uint32_t differ = (a ^ b) & 0xff;
+    int bits = 0;
+
+    for (; differ > 0; differ >>= 1) {
+        bits++;
+    }
+    return bits;
+}
+
+void gr_distances_from_bus(struct gr_distances *d)
+{
+    const struct gr_pci_address *a, *b;
+    int k, m, distance;
+
+    for (k = 0; k < d->n; k++) {
+        for (m = k + 1; m < d->n; m++) {
+            a = &d->gpus[k];
+            b = &d->gpus[m];
+            if (!gr_pci_known(a) || !gr_pci_known(b)) {
+                distance = GR_DISTANCE_UNKNOWN;
+            } else if (a->domain != b->domain) {
+                distance = GR_DISTANCE_DOMAIN;
+            } else {
+                distance = GR_DISTANCE_ADDRESS + differing_bits(a->bus, b->bus);
+            }
+            gr_distances_note(d, k, m, distance);
+        }
+    }
+}
