@@ -26,7 +26,7 @@ AS_IF([test "$gr_layout" != "$gr_headers_layout" || test "${gr_ompi_target%%.*}"
          [AC_MSG_RESULT([no])
           AC_MSG_ERROR([Open MPI $gr_ompi_target cannot be built for with the headers of $gr_headers: $gr_layout_said])])])
 AC_MSG_RESULT([headers of $gr_headers${gr_layout_cppflags:+, changed}])
-dnl Open MPI configured with --disable-dlopen (PyPI's wheels) opens no component from a file; see mpi/attach.c.
+dnl Open MPI configured with --disable-dlopen (PyPI's wheels) opens no component from a file; see mpi/component.c.
 AC_MSG_CHECKING([whether Open MPI loads components])
 gr_ompi_loads=yes
 AS_IF([test "$gr_ompi_from" = "$OMPI_INFO"],

@@ -24,7 +24,6 @@
 #include "timing/sync_port.h"
 #include "timing/timeline.h"
 #include "timing/timer.h"
-#include "timing/timer_text.h"
 
 #include <stdlib.h>
 #include <string.h>

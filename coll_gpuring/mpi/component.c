@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The component: what Open MPI finds when it opens mca_coll_gpuring.so. */
-#include "mpi/component.h"
+#include "mpi/ompi.h"
 
 #include "engine/devices.h"
 #include "engine/failure_messages.h"
@@ -26,11 +26,15 @@
 #include "base/memory.h"
 #include "link/pool.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static int gpuring_register(void);
 static int gpuring_open(void);
 static int gpuring_close(void);
 static int gpuring_init_query(bool progress_threads, bool mpi_threads);
 
+GR_COMPONENT_EXPORT extern gr_coll_component_t mca_coll_gpuring_component;
 gr_coll_component_t mca_coll_gpuring_component = {
     .collm_version =
         {
@@ -129,4 +133,43 @@ static int gpuring_init_query(bool progress_threads, bool mpi_threads)
     (void) progress_threads;
     (void) mpi_threads;
     return OMPI_SUCCESS;
+}
+
+/*
+ * An Open MPI that was configured with --disable-dlopen, as the wheels of PyPI are, opens no
+ * component from a file. It has a list of the components that are built in, which it reads in
+ * MPI_Init. A process that loads this component before that (LD_PRELOAD, or the .pth file of
+ * gpuring's wheel) finds it on that list.
+ */
+
+/* The built-in components of the framework that opens files. Without it, no file is opened. */
+OPAL_DECLSPEC extern gr_built_in_t mca_dl_base_static_components[];
+
+__attribute__((constructor)) static void attach(void)
+{
+    static const mca_base_component_t *own = &mca_coll_gpuring_component.collm_version;
+    gr_built_in_t *built_in, *list;
+    bool known = false;
+    size_t n;
+
+    /* the structure of the framework is that of its series */
+    if (NULL != mca_dl_base_static_components[0] || GR_ABI_OTHER == mca_coll_gpuring_abi()) {
+        return;
+    }
+    built_in = ompi_coll_base_framework.framework_static_components;
+    if (NULL == built_in) {
+        return;
+    }
+    for (n = 0; NULL != built_in[n]; n++) {
+        known = known || 0 == strcmp(GR_BUILT_IN_COMPONENT(built_in[n])->mca_component_name,
+                                     own->mca_component_name);
+    }
+    list = known ? NULL : malloc((n + 2) * sizeof(*list)); /* lives as long as the process */
+    if (NULL == list) {
+        return;
+    }
+    memcpy(list, built_in, n * sizeof(*list));
+    list[n] = GR_BUILT_IN_ENTRY(own);
+    list[n + 1] = NULL;
+    ompi_coll_base_framework.framework_static_components = list;
 }

@@ -28,7 +28,6 @@
 #include "mpi/comm.h"
 #include "mpi/datatype.h"
 #include "mpi/fallback.h"
-#include "mpi/late_driver.h"
 #include "mpi/module.h"
 #include "mpi/op.h"
 #include "mpi/report.h"
@@ -58,6 +57,43 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
     }
     return mca_coll_gpuring_fall_back(module, call, form);
 }
+
+/* ---- a driver that was loaded after MPI_Init ---- */
+
+static int classify_late(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                         bool *device)
+{
+    static atomic_bool said;
+    int rc;
+
+    if (!mca_coll_gpuring_gpu_loaded()) {
+        module->hosts[0] = call->sbuf;
+        module->hosts[1] = call->rbuf;
+        return OMPI_SUCCESS;
+    }
+    rc = mca_coll_gpuring_classify_buffers(call, device);
+    if (OMPI_SUCCESS == rc && *device && !atomic_exchange(&said, true)) {
+        mca_coll_gpuring_warn("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
+                              gr_ompi_name(call->comm));
+    }
+    return rc;
+}
+
+/*
+ * For calls that gpuring takes on a communicator whose ranks expected no device buffers. Sets
+ * *device if this call has some all the same, waits for their default streams as
+ * mca_coll_gpuring_classify_buffers() does, and reports it once. The buffers of the last call
+ * without a driver are host memory. OMPI error code.
+ */
+static inline int find_late_buffers(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                    bool *device)
+{
+    bool known = module->hosts[0] == call->sbuf && module->hosts[1] == call->rbuf;
+
+    return known ? OMPI_SUCCESS : classify_late(module, call, device);
+}
+
+/* ---- calls ---- */
 
 /* The kernel for the call's type and operation, an enum gr_kernel; -1: there is none. */
 static int kernel_of(const struct gr_call *call)
@@ -108,7 +144,7 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
     }
     if (gr_call_has_buffers(call->id)) {
         rc = module->comm.gpu ? mca_coll_gpuring_classify_buffers(call, &device)
-                              : mca_coll_gpuring_late_buffers(module, call, &device);
+                              : find_late_buffers(module, call, &device);
         op->stages = module->comm.gpu || device;
     }
     if (OMPI_SUCCESS != rc) {
@@ -314,7 +350,9 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
     if (call->id >= GR_NSUPPORTED || !module->takes) {
         return mca_coll_gpuring_gpu_possible()
                    ? fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED)
-                   : mca_coll_gpuring_late_call(module, call, form);
+               : mca_coll_gpuring_gpu_loaded()
+                   ? mca_coll_gpuring_fall_back(module, call, form) /* staged */
+                   : mca_coll_gpuring_saved_call(module, call, form);
     }
     rc = 0 != module->comm.failed ? mca_coll_gpuring_to_ompi(module->comm.failed)
                                   : mca_coll_gpuring_decide(module, call->comm);

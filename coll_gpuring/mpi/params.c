@@ -20,7 +20,6 @@
 #include "sched/protocol.h"
 #include "sched/sched.h"
 #include "timing/timer.h"
-#include "timing/timer_text.h"
 #include "topo/torus.h"
 
 #include "opal/mca/base/mca_base_var.h"

@@ -18,7 +18,6 @@
 #include "base/c_locale.h"
 #include "sched/sched.h"
 #include "timing/timer.h"
-#include "timing/timer_text.h"
 #include "tune/network.h"
 #include "tune/terms.h"
 

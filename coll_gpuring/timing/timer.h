@@ -155,4 +155,13 @@ void gr_timer_ended(void *ctx, uint32_t channel);
  */
 int gr_timer_finished(void *ctx);
 
+/* Name of a mode, as "timed"; NULL: out of range. */
+const char *gr_sync_name(int mode);
+
+/* Describe what the timer waits for, for messages; "": it does not wait. */
+void gr_timer_explain(const struct gr_timer *t, char *text, size_t size);
+
+/* Add another timer's statistics. */
+void gr_timing_report_add(struct gr_timing_report *sum, const struct gr_timing_report *other);
+
 #endif

@@ -9,7 +9,6 @@
 
 #include "timing/sync_port.h"
 #include "timing/timer.h"
-#include "timing/timer_text.h"
 
 enum { RANKS = 12, CALLS = 3 };
 

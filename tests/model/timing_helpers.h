@@ -9,7 +9,7 @@
 #include "timing_calls.h"
 
 #include "rng.h"
-#include "timing/timer_text.h"
+#include "timing/timer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 
 #include "sanitizer/sanitizer.h"
 #include "timing_helpers.h"
-#include "timing/timer_text.h"
+#include "timing/timer.h"
 
 /* All ranks enter up to 3 us apart. */
 static int dawdle(struct tc_rank *r)

@@ -3,7 +3,7 @@
 #include "exec_ranks.h"
 
 #include "rng.h"
-#include "timing/timer_text.h"
+#include "timing/timer.h"
 
 #include <sched.h>
 #include <stdlib.h>
