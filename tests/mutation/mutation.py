@@ -5,6 +5,7 @@
     mutation.py --check                       does every fault of faults.toml still apply to the sources? (a second)
     mutation.py run --build=DIR ...           plant them in a copy, one at a time, and run tests on each
     mutation.py report [--results=FILE]...    which tests catch which, by the tables and results; do the quick ones suffice?
+    mutation.py measure --build=DIR ...       which quick test catches which drawn fault of draw.tsv first (measure.py)
     mutation.py coverage --build=DIR ...      which test executes which function, which lines no test executes
 
 run needs a built tree (--build=DIR: configured, with kernels.fatbin; nvcc is never started). It copies sources and makes a
@@ -138,9 +139,23 @@ def do_coverage(options, source):
     return status
 
 
+def do_measure(options, source):
+    import drawn
+    from measure import Measure, switched_sources
+    from work import Work
+
+    faults = drawn.load(HERE / "draw.tsv")
+    work = Work(source, Path(options.build).resolve(), Path(options.work or f"{options.build}/switched").resolve(),
+                texts=switched_sources(source, faults))
+    work.prepare()
+    work.make(["all", "programs-core", "programs-device", "programs-mpi"])
+    tests = [t.with_all_rows() if options.all else t for t in chosen_tests(options, work.tests())]
+    return Measure(work, faults, tests, Results(options.results[:1]), Known(HERE), options.jobs, options.seconds).run()
+
+
 def parse():
     parser = argparse.ArgumentParser(usage="mutation.py --help says how", add_help=False)
-    parser.add_argument("command", nargs="?", choices=["run", "report", "coverage"])
+    parser.add_argument("command", nargs="?", choices=["run", "report", "coverage", "measure"])
     for name in ("check", "all", "first", "known", "write", "help"):
         parser.add_argument(f"--{name}", action="store_true")
     for name in ("area", "fault", "tests", "results"):
@@ -149,6 +164,7 @@ def parse():
         parser.add_argument(f"--{name}")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--one-in", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
     return parser.parse_args()
 
 
@@ -165,9 +181,11 @@ def main():
         return 1
     if options.check:
         return check(faults, source)
-    if options.command in ("run", "coverage") and not options.build:
+    if options.command in ("run", "coverage", "measure") and not options.build:
         sys.exit("mutation.py: --build=DIR, please: a built tree")
     options.results = options.results or []
+    if options.command == "measure":
+        return do_measure(options, source)
     if options.command == "run":
         return do_run(options, faults, source)
     return do_report(options, faults) if options.command == "report" else do_coverage(options, source)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Running one test as make check does, up to its first failed row, with a limit of time."""
+import itertools
 import os
 import re
 import selectors
@@ -15,7 +16,7 @@ SHORT = {"GPURING_STOP": "1", "TEST_LIMIT": "60", "FAKECUDA_TIMEOUT": "20", "KER
 FAILED = re.compile(r"not ok \d+(?! # (?:SKIP|TODO))(?: - )?(.*)")
 GRACE = 10  # seconds that a test has for cleaning up
 MARK = "GPURING_MUTATION_RUN"
-count = 0
+count = itertools.count(1)
 
 
 class Result:
@@ -88,9 +89,7 @@ def first_failed_row(process, until):
 
 def run_test(work, test, extra, limit, left=float("inf")):
     """Run a test in the work copy for at most `limit` seconds, or what is `left` of the caller's time."""
-    global count
-    count += 1
-    mark = f"{os.getpid()}.{count}"
+    mark = f"{os.getpid()}.{next(count)}"
     command = f"bash {work.src / test.path}" if test.script else f"./{test.path}"
     env = clean_environment() | {"GPURING_SEED": os.environ.get("GPURING_SEED", "1"), MARK: mark} | SHORT | extra
     if test.all_rows:

@@ -47,10 +47,10 @@ def is_build_folder(path):
     return path.name in (".git", "autom4te.cache", "__pycache__") or (path / "config.status").exists()
 
 
-def sync(source, copy):
+def sync(source, copy, texts):
     """
     Copy what is not there, with its time; and what is there and differs, which is newer then than all that was made of it
-    (a fault that was left behind is older than its objects).
+    (a fault that was left behind is older than its objects). texts: {file: what stands there instead}.
     """
     for folder, names, files in os.walk(source):
         here = Path(folder)
@@ -59,10 +59,15 @@ def sync(source, copy):
         there.mkdir(parents=True, exist_ok=True)
         for name in files:
             old, new = here / name, there / name
+            if str(old.relative_to(source)) in texts:
+                continue
             if not new.exists():
                 shutil.copy2(old, new)
             elif new.stat().st_mtime_ns != old.stat().st_mtime_ns and new.read_bytes() != old.read_bytes():
                 shutil.copy(old, new)
+    for file, text in texts.items():
+        if not (copy / file).exists() or (copy / file).read_text() != text:
+            (copy / file).write_text(text)
 
 
 def make_variables(build, names):
@@ -82,18 +87,19 @@ def clean_environment():
 class Work:
     """The copy, its build, and the fault that is planted there."""
 
-    def __init__(self, source, build, folder, configure=()):
+    def __init__(self, source, build, folder, configure=(), texts=None):
         self.source, self.given = Path(source), Path(build)
         self.folder = Path(folder)
         self.src, self.build, self.few = (self.folder / n for n in ("src", "build", "few"))
         self.fake_driver = self.build / FAKE_DRIVER
         self.configure = list(configure)
+        self.texts = texts or {}  # of files that differ from the sources
         self.changed = {}  # file: its text without the fault
         self.made = set()  # targets since the sources changed last
 
     def prepare(self):
         """Copy and configure what is not there yet."""
-        sync(self.source, self.src)
+        sync(self.source, self.src, self.texts)
         self.build.mkdir(parents=True, exist_ok=True)
         if not (self.build / "config.status").exists():
             given = subprocess.run([self.given / "config.status", "--config"], capture_output=True, text=True,
@@ -111,6 +117,11 @@ class Work:
         """The folder with the fake driver and its kernels, where the given build has it."""
         if (self.given / FAKE_DRIVER).exists() and not (self.build / FAKE_DRIVER).exists():
             shutil.copytree(self.given / FAKE_DRIVER, self.build / FAKE_DRIVER, symlinks=True)
+            for path in (self.build / FAKE_DRIVER).rglob("*"):  # newer than the sources: nvcc is not started
+                if self.texts and path.name.endswith("_kernels.so"):
+                    path.unlink()
+                else:
+                    path.touch()
 
     def command(self, words, folder, env=None):
         """Run a command; BuildError with the end of what it said."""
