@@ -1,81 +1,74 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of planted faults, faults.toml: reading it, checking it, planting a fault.
+"""Planted faults: their places in the sources, and the sources with all of them behind switches.
 
-Each [[fault]] has
+draw.tsv has faults that draw.py drew by rules, planted.tsv those that no rule makes. A row of both:
 
-    name       unique
-    area       kernels, schedules, network, ...
-    file       below the top of the sources
-    what       one sentence: what goes wrong with it
-    function   the function with the text; "" for what lies outside of functions. Methods and overloads of one name count
-               as one function.
-    from, to   the text, and what takes its place; `from` occurs once in the function
-    kernels    the few kernels that show it (type_op), where the usual ones do not
-
-or, where several places change, [[fault.edit]] tables with function, from, to, and file where that is another one.
+    name         the rows of one name are one fault
+    folder       of coll_gpuring/
+    file, function
+    what         the rule; in planted.tsv what goes wrong
+    ordinal      the text stands in the function more than once: which of these, from 1
+    text         a statement where it ends with ; or }, else an expression. Blanks and line breaks
+                 between tokens do not matter
+    replacement
 """
-import re
-import tomllib
 
-KEYS = {"name", "area", "file", "what", "function", "from", "to", "edit", "kernels"}
-EDIT_KEYS = {"file", "function", "from", "to"}
+import re
+
 HEAD = re.compile(r"(\w+)\s*\(")
 ATTRIBUTES = {"__attribute__", "__launch_bounds__", "_Alignas"}
-
-
-class Edit:
-    """One place of a fault: file, function, old and new text."""
-
-    def __init__(self, row, file):
-        self.file = row.get("file", file)
-        self.function = row["function"]
-        self.old = row["from"]
-        self.new = row["to"]
+FIELDS = 8
 
 
 class Fault:
-    """One planted fault: its edits, and what is said of it."""
+    """One fault."""
 
-    def __init__(self, row):
-        self.name = row["name"]
-        self.area = row["area"]
-        self.what = row["what"]
-        self.kernels = row.get("kernels", [])
-        self.edits = [Edit(e, row["file"]) for e in row.get("edit", [row])]
+    def __init__(self, name, folder, file, function, what, ordinal, old, new):
+        self.name, self.folder, self.what = name, folder, what
+        self.file, self.function = file, function
+        self.ordinal, self.old, self.new = int(ordinal), old, new
 
-    def files(self):
-        """The files that it changes, each once."""
-        return list(dict.fromkeys(e.file for e in self.edits))
-
-    def functions(self):
-        """The (file, function) pairs that it changes."""
-        return {(e.file, e.function) for e in self.edits}
-
-
-def wrong_keys(row):
-    """What is wrong with the keys of a row of the table; empty: nothing."""
-    name = row.get("name", "a fault without a name")
-    missing = {"name", "area", "file", "what"} - row.keys()
-    places = row.get("edit", [row])
-    missing |= {k for e in places for k in ("function", "from", "to") if k not in e}
-    unknown = (row.keys() - KEYS) | {k for e in row.get("edit", []) for k in e.keys() - EDIT_KEYS}
-    return [f"{name}: no {k}" for k in sorted(missing)] + [f"{name}: unknown key {k}" for k in sorted(unknown)]
+    def row(self):
+        return "\t".join(
+            (
+                self.name,
+                self.folder,
+                self.file,
+                self.function,
+                self.what,
+                str(self.ordinal),
+                self.old,
+                self.new,
+            )
+        )
 
 
-def load(path):
-    """The faults of a table, in its order. ValueError, with a line each, where it is not well-formed."""
-    with open(path, "rb") as f:
-        rows = tomllib.load(f)["fault"]
-    wrong = [line for row in rows for line in wrong_keys(row)]
-    if wrong:
-        raise ValueError("\n".join(wrong))
-    return [Fault(row) for row in rows]
+def load(*paths):
+    """The faults of tables, in their order. ValueError: a row is not well-formed."""
+    faults = []
+    for path in paths:
+        for line in path.read_text().splitlines():
+            row = line.split("\t")
+            if len(row) != FIELDS or not row[5].isdigit():
+                raise ValueError(f"{path.name}: not {FIELDS} fields: {line}")
+            faults.append(Fault(*row))
+    return faults
+
+
+def numbered(faults):
+    """{name: number}, from 1."""
+    return {name: n for n, name in enumerate(dict.fromkeys(f.name for f in faults), 1)}
 
 
 def head_of(lines, end):
-    """Of a body that begins in line `end`: the first line of its head, and the function's name; None: it is none."""
+    """The first line of the head of a body that begins in line `end`, and the function's name, or
+    None where the body is no function's."""
     begin = end
-    while begin > 0 and lines[begin - 1].strip() and not lines[begin - 1].rstrip().endswith((";", "}", "*/", ":", "\\")):
+    while (
+        begin > 0
+        and lines[begin - 1].strip()
+        and not lines[begin - 1].rstrip().endswith((";", "}", "*/", ":", "\\"))
+    ):
         begin -= 1
     head = " ".join(lines[begin:end])
     names = [n for n in HEAD.findall(head) if n not in ATTRIBUTES]
@@ -83,7 +76,7 @@ def head_of(lines, end):
 
 
 def spans(text):
-    """(name, begin, end) of each function: offsets in the text, from its head to behind its closing brace."""
+    """(name, begin, end) of each function: offsets from its head to behind its closing brace."""
     lines = text.splitlines(keepends=True)
     starts = [0]
     for line in lines:
@@ -94,7 +87,9 @@ def spans(text):
         indent = bare[:-1]
         if bare.endswith("{") and not indent.strip():
             begin, name = head_of(lines, k)
-            end = next((n for n in range(k + 1, len(lines)) if lines[n].rstrip() == indent + "}"), None)
+            end = next(
+                (n for n in range(k + 1, len(lines)) if lines[n].rstrip() == indent + "}"), None
+            )
             if name and end is not None:
                 found.append((name, starts[begin], starts[end + 1]))
                 k = end
@@ -102,55 +97,86 @@ def spans(text):
     return found
 
 
-def places(text, function, old):
-    """Where `old` occurs in the function ("": in the text), as spans, and whether there is such a function. Blanks and line
-    breaks between tokens do not matter."""
-    ranges = [(b, e) for name, b, e in spans(text) if name == function] if function else [(0, len(text))]
-    pattern = re.compile(r"\s*".join(re.escape(token) for token in re.findall(r"\w+|\S", old)))
-    found = [m.span() for begin, end in ranges for m in pattern.finditer(text, begin, end)]
-    return found, bool(ranges)
+def located(whole, fault):
+    """Where the fault's text stands in its function: spans, in order."""
+    tokens = [re.escape(token) for token in re.findall(r"\w+|\S", fault.old)]
+    pattern = re.compile(
+        r"(?<!\w)" * bool(re.match(r"\w", fault.old))
+        + r"\s*".join(tokens)
+        + r"(?!\w)" * bool(re.search(r"\w$", fault.old))
+    )
+    return [
+        m.span()
+        for name, begin, end in spans(whole)
+        if name == fault.function
+        for m in pattern.finditer(whole, begin, end)
+    ]
 
 
-def apply_edit(text, edit):
-    """The text with the edit. ValueError: why it does not apply."""
-    where = f"{edit.file}: {edit.function or 'file'}"
-    at, there = places(text, edit.function, edit.old)
-    if not there:
-        raise ValueError(f"{where}: no such function")
-    if len(at) != 1:
-        raise ValueError(f"{where}: {'not there' if not at else f'{len(at)} times there'}: {edit.old.strip()}")
-    if edit.new == edit.old:
-        raise ValueError(f"{where}: the edit changes nothing")
-    begin, end = at[0]
-    return text[:begin] + edit.new.strip() + text[end:]
+def place(whole, fault):
+    """The span of the fault's text. ValueError: it is not there."""
+    found = located(whole, fault)
+    if len(found) < fault.ordinal:
+        raise ValueError(f"{fault.name}: {fault.file}: {fault.function}: not there: {fault.old}")
+    return found[fault.ordinal - 1]
 
 
-def planted(fault, read):
-    """{file: text with the fault}; read(file) gives a file's text. ValueError: why an edit does not apply."""
-    texts = {}
-    for edit in fault.edits:
-        try:
-            text = texts.get(edit.file) or read(edit.file)
-        except OSError as error:
-            raise ValueError(f"{edit.file}: {error.strerror}") from error
-        texts[edit.file] = apply_edit(text, edit)
+def applied(whole, fault):
+    """The text with the fault."""
+    begin, end = place(whole, fault)
+    return whole[:begin] + fault.new + whole[end:]
+
+
+def behind(number, fault, old):
+    """The fault's text behind its switch."""
+    if fault.old.endswith((";", "}")):
+        return f"{{ if (gr_fault({number})) {{ {fault.new} }} else {{ {old} }} }}"
+    return f"(gr_fault({number}) ? ({fault.new}) : ({old}))"
+
+
+def switched(whole, faults):
+    """The text with the faults, (number, fault) each, behind switches. One fault's text may stand
+    within that of another."""
+    left = [(*place(whole, f), n, f) for n, f in faults]
+    left.sort(key=lambda row: (row[0], -row[1]))
+
+    def within(begin, end):
+        text = ""
+        while left and left[0][0] < end:
+            at, to, number, fault = left.pop(0)
+            if to > end:
+                raise ValueError(f"{fault.name} is partly within another fault")
+            text += whole[begin:at] + behind(number, fault, within(at, to))
+            begin = to
+        return text + whole[begin:end]
+
+    return '#include "fault_switch.h"\n#line 1\n' + within(0, len(whole))
+
+
+def switched_sources(source, faults):
+    """{file: text} of the sources with all faults, and of the switch."""
+    files, numbers = {}, numbered(faults)
+    for fault in faults:
+        files.setdefault(fault.file, []).append((numbers[fault.name], fault))
+    texts = {file: switched((source / file).read_text(), some) for file, some in files.items()}
+    texts["coll_gpuring/fault_switch.h"] = (source / "tests/mutation/fault_switch.h").read_text()
     return texts
 
 
-def check(faults, read):
-    """Lines that say what is stale or wrong in the table; empty: all is well."""
-    wrong, seen, edits = [], set(), {}
+def check(faults, source):
+    """Lines that say what is stale or wrong; empty: all is well."""
+    wrong, seen = [], set()
     for fault in faults:
-        if fault.name in seen:
-            wrong.append(f"{fault.name}: the name is there twice")
-        seen.add(fault.name)
-        same = edits.setdefault(tuple((e.file, e.function, e.old, e.new) for e in fault.edits), fault)
-        if same is not fault:
-            wrong.append(f"{fault.name}: the same edits as {same.name}")
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", fault.name):
-            wrong.append(f"{fault.name}: names are words of a-z and 0-9, joined by -")
+        key = fault.row().split("\t", 1)[1]
+        if key in seen:
+            wrong.append(f"{fault.name}: the same as another one")
+        seen.add(key)
         try:
-            planted(fault, read)
+            text = (source / fault.file).read_text()
+            if "".join(applied(text, fault).split()) == "".join(text.split()):
+                wrong.append(f"{fault.name}: changes nothing")
+        except OSError as error:
+            wrong.append(f"{fault.name}: {fault.file}: {error.strerror}")
         except ValueError as error:
-            wrong.append(f"{fault.name}: {error}")
+            wrong.append(str(error))
     return wrong

@@ -1,93 +1,93 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which test catches which drawn fault first.
+"""Which test catches which fault first.
 
-All faults are in one build, behind switches (fault_switch.h). Tests run in the order of their seconds. Each
-runs once without a fault, which notes the faults whose place it executes; then once with each of these that
-no test caught yet. A fault counts as caught where the test fails twice in a row.
-
-    results      fault test verdict seconds row      as campaign.py's; "-": no fault
-    reach        test, and the numbers of the faults that it executes
+All faults are in one build, behind switches (fault_switch.h). Tests run in the order of their
+seconds. A test runs once without a fault, which notes the faults whose place it executes; then once
+with each of these that no test caught yet. A fault counts as caught where the test fails twice in a
+row, the second time with twice the time: beside other work a row may fail, or be slow, by chance.
 """
+
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import drawn
-from results import BASE, read_rows
+from faults import numbered
+from results import BASE
 from runner import run_test
 
 AGAIN, MORE = 3, 10  # a test with a fault may take 3 times its seconds, and 10
-LONGEST = 1200       # seconds of a test without a fault
-BYTES = 65536        # GR_FAULTS of fault_switch.h
-
-
-def numbered(faults):
-    """{name: number}, from 1. Rows of one name are one fault."""
-    return {name: n for n, name in enumerate(dict.fromkeys(f.name for f in faults), 1)}
-
-
-def switched_sources(source, faults):
-    """{file: text} of the sources with all faults."""
-    files = {}
-    numbers = numbered(faults)
-    for fault in faults:
-        files.setdefault(fault.file, []).append((numbers[fault.name], fault))
-    texts = {file: drawn.switched((source / file).read_text(), some) for file, some in files.items()}
-    texts["coll_gpuring/fault_switch.h"] = (source / "tests/mutation/fault_switch.h").read_text()
-    return texts
+LONGEST = 1200  # seconds of a test without a fault
+BYTES = 65536  # GR_FAULTS of fault_switch.h
 
 
 class Measure:
     """The faults, the tests, and what is known of both."""
 
-    def __init__(self, work, faults, tests, results, known, jobs, seconds):
-        self.work, self.results, self.known, self.jobs = work, results, known, jobs
-        self.faults = {n: f for f, n in numbered(faults).items()}
-        self.tests = sorted(tests, key=lambda t: known.seconds.get(t.name, 100))
+    def __init__(self, work, faults, tests, results, jobs, seconds):
+        self.work, self.results, self.jobs = work, results, jobs
+        self.numbers = numbered(faults)
+        self.tests = tests
         self.until = time.monotonic() + seconds if seconds else float("inf")
-        self.reach_path = Path(f"{results.path}.reach")
-        self.reach = {row[0]: [int(n) for n in row[1].split()] for row in read_rows(self.reach_path)}
-        self.caught = {f for (f, _), row in results.rows.items() if row[0] == "caught" and f != BASE}
+        self.caught = {f for (f, _), row in results.rows.items() if row[0] == "caught"}
 
     def over(self):
         return time.monotonic() > self.until
 
     def base(self, test):
         """Run the test without a fault. Whether it passes."""
-        if self.results.get(BASE, test.name) is None or test.name not in self.reach:
+        if self.results.get(BASE, test.name) is None:
             seen = self.work.folder / "seen"
             seen.write_bytes(bytes(BYTES))
             result = run_test(self.work, test, {"MUTANT_SEEN": str(seen)}, LONGEST)
-            self.results.add(BASE, test.name, "caught" if result.failed else "passed", result.seconds, result.row)
-            self.reach[test.name] = [n for n, byte in enumerate(seen.read_bytes()) if byte]
-            with open(self.reach_path, "a") as f:
-                f.write(f"{test.name}\t{' '.join(map(str, self.reach[test.name]))}\n")
-            print(f"{test.name}: {'fails: ' + result.row if result.failed else 'passes'}, {result.seconds:.1f} s, "
-                  f"{len(self.reach[test.name])} faults executed", flush=True)
-        return self.results.base(test.name) is not None
+            executed = seen.read_bytes()
+            names = [name for name, n in self.numbers.items() if executed[n]]
+            self.results.add(
+                BASE,
+                test.name,
+                "failed" if result.failed else "passed",
+                result.seconds,
+                result.row if result.failed else " ".join(names),
+            )
+            said = (
+                f"fails: {result.row}" if result.failed else f"passes, executes {len(names)} faults"
+            )
+            print(f"{test.name}: {said}, {result.seconds:.1f} s", flush=True)
+        return self.results.seconds(test.name) is not None
 
-    def try_one(self, test, number):
+    def try_one(self, test, name):
         """Run the test with one fault, twice where it fails."""
-        name = self.faults[number]
         if self.over() or name in self.caught or self.results.get(name, test.name):
             return
-        limit = AGAIN * self.results.base(test.name) + MORE
-        for _ in range(2):
-            result = run_test(self.work, test, {"MUTANT_ON": str(number)}, limit)
+        limit = AGAIN * self.results.seconds(test.name) + MORE
+        for times in (1, 2):
+            result = run_test(
+                self.work, test, {"MUTANT_ON": str(self.numbers[name])}, times * limit
+            )
             if not result.failed:
                 break
-        self.results.add(name, test.name, "caught" if result.failed else "passed", result.seconds, result.row)
+        self.results.add(
+            name, test.name, "caught" if result.failed else "passed", result.seconds, result.row
+        )
         if result.failed:
             self.caught.add(name)
-            print(f"caught {name}: {test.name}: {result.row} ({len(self.caught)} of {len(self.faults)})", flush=True)
+            print(f"caught {name}: {test.name}: {result.row}", flush=True)
 
-    def run(self):
-        """0: all was run; 3: the time was over before."""
+    def run(self, wanted):
+        """Run the tests with the wanted faults, {test: names}. Whether all was run, and no test
+        fails without a fault."""
+        good = True
         for test in self.tests:
+            if test.name not in wanted:
+                continue
             if self.over():
-                return 3
-            if self.base(test):
-                left = [n for n in self.reach[test.name] if n in self.faults and self.faults[n] not in self.caught]
-                with ThreadPoolExecutor(self.jobs) as pool:
-                    list(pool.map(lambda n: self.try_one(test, n), left))
-        return 0
+                return False
+            if not self.base(test):
+                good = False
+                continue
+            some = [
+                n
+                for n in self.results.executed(test.name)
+                if n in wanted[test.name] and n not in self.caught
+            ]
+            with ThreadPoolExecutor(self.jobs) as pool:
+                list(pool.map(lambda name: self.try_one(test, name), some))
+        return good and not self.over()

@@ -1,40 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Planted faults: which tests see which.
+"""Planted faults: which tests catch which.
 
-    mutation.py --check                       does every fault of faults.toml still apply to the sources? (a second)
-    mutation.py run --build=DIR ...           plant them in a copy, one at a time, and run tests on each
-    mutation.py report [--results=FILE]...    which tests catch which, by the tables and results; do the quick ones suffice?
-    mutation.py measure --build=DIR ...       which quick test catches which drawn fault of draw.tsv first (measure.py)
-    mutation.py coverage --build=DIR ...      which test executes which function, which lines no test executes
+    mutation.py --check                   do the faults of draw.tsv and planted.tsv apply?
+    mutation.py measure --build=DIR ...   run tests on them; prints each that is caught
+    mutation.py report [--results=FILE]   caught by quick tests, by --all, by none, in each folder
 
-run needs a built tree (--build=DIR: configured, with kernels.fatbin; nvcc is never started). It copies sources and makes a
-build of its own in --work=DIR (default: BUILD/mutation), once. Results go to --results=FILE, a line for each test on each
-fault; what is there already is not run again, so a run can be killed, and goes on when it is started again.
+measure needs a built tree (--build=DIR: configured, with kernels.fatbin; nvcc is never started). It
+makes a copy of the sources with all faults behind switches, and a build of that, in --work=DIR
+(default: BUILD/mutation). What --results=FILE has already is not run again: a run that was killed
+goes on.
 
-    --area=AREA --fault=NAME   only these; can be given several times, and words separated by commas
-    --tests=NAMES              only these tests, by name or the beginning of one, or @FILE with a name a line
-    --map=FILE                 map.tsv of coverage: only tests that execute what was changed, and those of which it knows
-                               nothing. Without it: all tests
-    --all                      all rows of the tests, not those of ./check
-    --first                    at most up to the first test that catches the fault; else all of them
-    --known                    only tests that catch the fault by caught.tsv; faults that it does not name are left out
-    --one-in=N                 one fault in N, by GPURING_SEED which
-    --seconds=N                end after that time (exit status 3)
+    --folder=NAME --fault=NAME   only these; several times, or several words separated by commas
+    --tests=NAMES                only these tests, by name or the beginning of one
+    --all                        all rows of the tests, not those of ./check
+    --known                      with each fault only the test that catches it by caught.tsv
+    --one-in=N                   one fault in N, by GPURING_SEED which
+    --jobs=N                     so many faults at a time
+    --seconds=N                  end after that time
 
-Tests that are known to catch the fault come first, then the others, the cheapest first. Each test runs once without a
-fault before; with --known only where table.tsv does not have its seconds, or behind a fault that it catches in another row
-than caught.tsv says. One that fails then is an error. Exit status 0: each fault was caught; 1: not, or an error.
-
-report: --quick=FILE (a name a line) or, without it, make's print-quick-tests in --build=DIR says which tests are quick; exit
-status 1 when they catch less than 95% of what any test catches, which it also does from the tables alone. --write: the tables beside this file.
-
-coverage: --out=DIR (default: WORK/cover) gets map.tsv, lines.txt and uncovered.txt; --tests as above. --write: the
-last two are written beside this file, too.
+Exit status of measure: 0 if each fault was caught. Of report: 0 if quick tests (of --build=DIR,
+else those without --all) catch at least 95% of what any test catches. report --write: caught.tsv.
 """
+
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -44,9 +34,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
 
 import faults as table
-from results import Known, Results
+from results import Results, read_caught, write_caught
 
 HERE = Path(__file__).resolve().parent
+LEAST = 0.95  # of what any test catches, the quick ones must catch
+USUAL = 100  # seconds of a test of which nothing is known
 
 
 def words(values):
@@ -54,141 +46,155 @@ def words(values):
 
 
 def check(faults, source):
-    """Whether every fault applies; counts by area."""
-    wrong = table.check(faults, lambda file: (source / file).read_text())
+    """Whether every fault applies."""
+    wrong = table.check(faults, source)
     for line in wrong:
         print(f"stale: {line}")
-    counts = Counter(f.area for f in faults)
-    print(f"{len(faults)} faults: " + ", ".join(f"{n} {area}" for area, n in counts.items()))
+    print(f"{len({f.name for f in faults})} faults")
     return 1 if wrong else 0
 
 
-def chosen_faults(options, faults, known):
-    """Those that the options ask for."""
-    areas, names = words(options.area), words(options.fault)
+def chosen(options, faults, caught):
+    """Names of the faults that the options ask for."""
+    folders, names = words(options.folder), words(options.fault)
     unknown = set(names) - {f.name for f in faults}
     if unknown:
         sys.exit(f"mutation.py: no fault {', '.join(sorted(unknown))}")
-    some = [f for f in faults if (not areas or f.area in areas) and (not names or f.name in names)]
-    if options.known:
-        some = [f for f in some if f.name in known.caught]
+    some = [
+        n
+        for n in dict.fromkeys(f.name for f in faults if not folders or f.folder in folders)
+        if (not names or n in names) and (not options.known or caught.get(n, "-")[0] != "-")
+    ]
     seed = int(os.environ.get("GPURING_SEED", os.getpid()))
-    return [f for k, f in enumerate(some) if (k + seed) % options.one_in == 0]
+    return [n for k, n in enumerate(some) if (k + seed) % options.one_in == 0]
 
 
-def chosen_tests(options, tests):
-    """Those that the options ask for."""
-    names = []
-    for word in words(options.tests):
-        names += Path(word[1:]).read_text().split() if word.startswith("@") else [word]
-    return [t for t in tests if not names or any(t.path.startswith(n) for n in names)]
+def known_seconds(build):
+    """{test: seconds}, of the build's last run of the tests."""
+    path = Path(build) / "tests/seconds"
+    rows = (line.split() for line in path.read_text().splitlines()) if path.exists() else ()
+    return {test.removeprefix("../"): int(ms) / 1000 for ms, test in rows}
 
 
-def quick_tests(options, known):
-    """Names of the quick tests."""
+def measure(options, faults, source):
+    from measure import Measure
+    from work import Work
+
+    caught = read_caught(HERE / "caught.tsv")
+    results = Results(options.results[:1])
+    names = chosen(options, faults, caught)
+    work = Work(
+        source,
+        Path(options.build).resolve(),
+        Path(options.work or f"{options.build}/mutation").resolve(),
+        table.switched_sources(source, faults),
+    )
+    work.prepare()
+    seconds = known_seconds(options.build)
+    prefixes = tuple(words(options.tests)) or ""
+    tests = [t for t in work.tests() if t.path.startswith(prefixes)]
+    if options.known:
+        tests = [t for x in tests for t in (x, x.with_all_rows())]
+        wanted = {t.name: {n for n in names if caught[n][0] == t.name} for t in tests}
+        wanted = {t: n for t, n in wanted.items() if n}
+    else:
+        quick = quick_tests(work.build)
+        tests = [
+            t.with_all_rows() if options.all else t
+            for t in tests
+            if options.all or t.path in quick
+        ]
+        wanted = {t.name: set(names) for t in tests}
+    tests.sort(
+        key=lambda t: results.seconds(t.name)
+        or seconds.get(t.path, USUAL if t.group == "mpi" else 1)
+    )
+    # as ./check: ranks that yield get their turn beside other work
+    subprocess.run(
+        [sys.executable, source / "tools/short_slices.py", str(os.getpid())], check=False
+    )
+    run = Measure(work, faults, tests, results, options.jobs, options.seconds)
+    done = run.run(wanted)
+    missed = [n for n in names if n not in run.caught]
+    for name in missed if done else ():
+        print(f"missed {name}")
+    return 0 if done and not missed else 1
+
+
+def quick_tests(build):
+    """Names of the quick tests of a build."""
     from work import clean_environment
 
-    if options.quick:
-        return set(Path(options.quick).read_text().split())
-    if options.build:
-        said = subprocess.run(["make", "-s", "print-quick-tests", "not_sanitized="], cwd=options.build,
-                              capture_output=True, text=True, env=clean_environment())
-        if said.returncode == 0:
-            return set(said.stdout.split())
-    return {t for t, which in known.lists.items() if which == "quick"}
+    said = subprocess.run(
+        ["make", "-s", "print-quick-tests", "not_sanitized="],
+        cwd=build,
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        check=True,
+    )
+    return set(said.stdout.split())
 
 
-def do_run(options, faults, source):
-    from campaign import Campaign
-    from cover import read_map
-    from work import Work
-
-    known = Known(HERE)
-    work = Work(source, Path(options.build).resolve(), Path(options.work or f"{options.build}/mutation").resolve())
-    work.prepare()
-    tests = chosen_tests(options, work.tests())
-    if options.all or options.known:
-        tests = ([] if options.all else tests) + [t.with_all_rows() for t in tests]
-    campaign = Campaign(work, tests, Results(options.results[:1]), known,
-                        read_map(options.map), options.seconds)
-    return campaign.run(chosen_faults(options, faults, known), options.first, options.known)
-
-
-def do_report(options, faults):
-    from report import report
-    from work import LEFT_OUT, Test, make_variables
-
-    known, tests = Known(HERE), []
-    if options.build:
-        names = ("core", "device", "mpi")
-        values = make_variables(options.build, [f"{n}_tests" for n in names])
-        tests = [Test(t, n) for n in names for t in values[f"{n}_tests"] if not LEFT_OUT.search(t)]
-    return report(Results(options.results), known, tests, faults, quick_tests(options, known), options.write)
-
-
-def do_coverage(options, source):
-    from cover import FLAGS, coverage
-    from work import Work
-
-    folder = Path(options.work or f"{options.build}/mutation").resolve() / "cover"
-    work = Work(source, Path(options.build).resolve(), folder, FLAGS)
-    out = Path(options.out or folder).resolve()
-    status = coverage(work, lambda: chosen_tests(options, work.tests()), out)
-    for name in ("lines.txt", "uncovered.txt") if options.write else ():
-        shutil.copy(out / name, HERE)
-    return status
+def report(options, faults):
+    """Print it. 0: the quick tests catch enough; 1: they do not."""
+    caught, results = read_caught(HERE / "caught.tsv"), Results(options.results)
+    for name in {f.name for f in faults}:
+        first, passed = results.first_catch(name), results.passed(name)
+        if first or passed:
+            caught[name] = first or ("-", f"{passed} tests passed")
+    quick = quick_tests(options.build) if options.build else None
+    counts = {}
+    for name, folder in {f.name: f.folder for f in faults}.items():
+        test = caught.get(name, ("?",))[0]
+        how = {"-": "none", "?": "not run"}.get(test) or (
+            "quick" if (test in quick if quick is not None else "--all" not in test) else "all"
+        )
+        counts.setdefault(folder, Counter())[how] += 1
+    total = sum(counts.values(), Counter())
+    print(f"{'folder':18}{'faults':>8}{'quick':>8}{'all':>8}{'none':>8}{'not run':>8}")
+    for folder, row in [*sorted(counts.items()), ("together", total)]:
+        print(
+            f"{folder:18}{sum(row.values()):8}"
+            + "".join(f"{row[n]:8}" for n in ("quick", "all", "none", "not run"))
+        )
+    if options.write:
+        write_caught(HERE / "caught.tsv", faults, caught)
+    share = total["quick"] / max(total["quick"] + total["all"], 1)
+    print(f"quick tests catch {100 * share:.1f}% of what any test catches")
+    return 0 if share >= LEAST else 1
 
 
-def do_measure(options, source):
-    import drawn
-    from measure import Measure, switched_sources
-    from work import Work
-
-    faults = drawn.load(HERE / "draw.tsv")
-    work = Work(source, Path(options.build).resolve(), Path(options.work or f"{options.build}/switched").resolve(),
-                texts=switched_sources(source, faults))
-    work.prepare()
-    work.make(["all", "programs-core", "programs-device", "programs-mpi"])
-    tests = [t.with_all_rows() if options.all else t for t in chosen_tests(options, work.tests())]
-    return Measure(work, faults, tests, Results(options.results[:1]), Known(HERE), options.jobs, options.seconds).run()
-
-
-def parse():
-    parser = argparse.ArgumentParser(usage="mutation.py --help says how", add_help=False)
-    parser.add_argument("command", nargs="?", choices=["run", "report", "coverage", "measure"])
-    for name in ("check", "all", "first", "known", "write", "help"):
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
+    parser.add_argument("command", nargs="?", choices=["measure", "report"])
+    for name in ("check", "all", "known", "write", "help"):
         parser.add_argument(f"--{name}", action="store_true")
-    for name in ("area", "fault", "tests", "results"):
+    for name in ("folder", "fault", "tests", "results"):
         parser.add_argument(f"--{name}", action="append")
-    for name in ("build", "work", "map", "quick", "out", "source"):
+    for name in ("build", "work", "source"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--one-in", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
-    return parser.parse_args()
-
-
-def main():
-    options = parse()
+    options = parser.parse_args()
+    options.results = options.results or []
+    source = Path(options.source or HERE.parent.parent).resolve()
     if options.help or not (options.check or options.command):
         print(__doc__, end="")
         return 0
-    source = Path(options.source or HERE.parent.parent).resolve()
     try:
-        faults = table.load(HERE / "faults.toml")
+        faults = table.load(HERE / "draw.tsv", HERE / "planted.tsv")
     except ValueError as error:
         print(error)
         return 1
     if options.check:
         return check(faults, source)
-    if options.command in ("run", "coverage", "measure") and not options.build:
+    if options.command == "report":
+        return report(options, faults)
+    if not options.build:
         sys.exit("mutation.py: --build=DIR, please: a built tree")
-    options.results = options.results or []
-    if options.command == "measure":
-        return do_measure(options, source)
-    if options.command == "run":
-        return do_run(options, faults, source)
-    return do_report(options, faults) if options.command == "report" else do_coverage(options, source)
+    return measure(options, faults, source)
 
 
 if __name__ == "__main__":

@@ -1,64 +1,84 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results: one line for each test that was run on a fault, and the committed tables.
+"""Results: one line for each test that ran on a fault, and caught.tsv, which is made of them.
 
-    results        fault test verdict seconds row        "-": no fault; verdict: caught, passed, or error (does not compile)
-    caught.tsv     fault test seconds row                the tests that catch each fault
-    table.tsv      test group list seconds faults        list: quick or all; faults: how many it catches
+results      fault test verdict seconds row
+                 fault "-": none, and row names the faults that the test executes
+                 verdict: caught, passed; failed: without a fault
+caught.tsv   fault test row
+                 the first test, in the order of their seconds, that caught the fault
+                 test "-": none; row then says how many tests ran on it and passed
 """
+
 from pathlib import Path
 
 BASE = "-"
 
 
 def clean(text):
-    return " ".join(text.split())[:200]
+    return " ".join(text.split())
 
 
 def read_rows(path):
-    """Rows of a table, as lists of words; none where there is no file. An unfinished last line is left out."""
+    """Rows of a table, as lists of words; none where there is no file. An unfinished last line is
+    left out."""
     path = Path(path)
     text = path.read_text() if path.exists() else ""
-    return [line.split("\t") for line in text.splitlines(keepends=True) if line.endswith("\n") and line[0] != "#"
-            for line in [line.rstrip("\n")]]
+    return [
+        line.rstrip("\n").split("\t")
+        for line in text.splitlines(keepends=True)
+        if line.endswith("\n") and line[0] != "#"
+    ]
 
 
 class Results:
-    """What is known so far; each new row is appended to the file at once."""
+    """What is known so far; each new row is appended to the first file at once."""
 
     def __init__(self, paths):
         self.path = Path(paths[0]) if paths else None
         self.rows = {}  # (fault, test): (verdict, seconds, row)
         for path in paths:
-            for fault, test, verdict, seconds, row in (r for r in read_rows(path) if len(r) == 5):
+            for fault, test, verdict, seconds, row in read_rows(path):
                 self.rows[fault, test] = (verdict, float(seconds), row)
 
     def add(self, fault, test, verdict, seconds, row):
+        row = clean(row)
         self.rows[fault, test] = (verdict, seconds, row)
         if self.path:
-            with open(self.path, "a") as f:
-                f.write(f"{fault}\t{test}\t{verdict}\t{seconds:.1f}\t{clean(row)}\n")
+            with open(self.path, "a", encoding="utf-8") as f:
+                f.write(f"{fault}\t{test}\t{verdict}\t{seconds:.1f}\t{row}\n")
 
     def get(self, fault, test):
         return self.rows.get((fault, test))
 
-    def base(self, test):
-        """Seconds of a test without a fault; None: not known."""
+    def seconds(self, test):
+        """Of a test without a fault; None: it was not run, or fails."""
         row = self.get(BASE, test)
         return row[1] if row and row[0] == "passed" else None
 
-    def catchers(self, fault):
-        """{test: (seconds, row)} of the tests that caught it."""
-        return {t: (s, r) for (f, t), (v, s, r) in self.rows.items() if f == fault and v == "caught"}
+    def executed(self, test):
+        """Names of the faults that the test executes."""
+        return self.get(BASE, test)[2].split()
+
+    def first_catch(self, fault):
+        """(test, row) of the first test that caught it; None: none."""
+        rows = ((t, r) for (f, t), (v, _, r) in self.rows.items() if f == fault and v == "caught")
+        return next(rows, None)
+
+    def passed(self, fault):
+        """How many tests were run with the fault, and passed."""
+        return sum(f == fault and v == "passed" for (f, _), (v, _, _) in self.rows.items())
 
 
-class Known:
-    """The committed tables."""
+def read_caught(path):
+    """{fault: (test, row)} of caught.tsv."""
+    return {fault: (test, row) for fault, test, row in read_rows(path)}
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
-        self.seconds, self.lists, self.caught = {}, {}, {}
-        for test, _, which, seconds, _ in read_rows(self.folder / "table.tsv"):
-            self.seconds[test] = float(seconds)
-            self.lists[test] = which
-        for fault, test, seconds, row in read_rows(self.folder / "caught.tsv"):
-            self.caught.setdefault(fault, {})[test] = (float(seconds), row)
+
+def write_caught(path, faults, caught):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("# fault\ttest\trow\n")
+        f.writelines(
+            f"{n}\t{caught[n][0]}\t{caught[n][1]}\n"
+            for n in dict.fromkeys(x.name for x in faults)
+            if n in caught
+        )

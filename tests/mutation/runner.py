@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Running one test as make check does, up to its first failed row, with a limit of time."""
+
 import itertools
 import os
 import re
@@ -11,8 +12,14 @@ import time
 from work import clean_environment
 
 # Waits that a fault makes vain are cut short; the tests pass with these where there is no fault.
-SHORT = {"GPURING_STOP": "1", "TEST_LIMIT": "60", "FAKECUDA_TIMEOUT": "20", "KERNEL_TEST_STOP": "1",
-         "KERNEL_TEST_LIMIT": "20", "TEAM_TEST_PATIENCE": "30"}
+SHORT = {
+    "GPURING_STOP": "1",
+    "TEST_LIMIT": "60",
+    "FAKECUDA_TIMEOUT": "20",
+    "KERNEL_TEST_STOP": "1",
+    "KERNEL_TEST_LIMIT": "20",
+    "TEAM_TEST_PATIENCE": "30",
+}
 FAILED = re.compile(r"not ok \d+(?! # (?:SKIP|TODO))(?: - )?(.*)")
 GRACE = 10  # seconds that a test has for cleaning up
 MARK = "GPURING_MUTATION_RUN"
@@ -20,10 +27,10 @@ count = itertools.count(1)
 
 
 class Result:
-    """How a test ended: whether it failed, in how many seconds, in which row; cut: the caller's time was over."""
+    """How a test ended: whether it failed, in how many seconds, in which row."""
 
-    def __init__(self, failed, seconds, row, cut=False):
-        self.failed, self.seconds, self.row, self.cut = failed, seconds, row, cut
+    def __init__(self, failed, seconds, row):
+        self.failed, self.seconds, self.row = failed, seconds, row
 
 
 def marked(mark):
@@ -87,19 +94,30 @@ def first_failed_row(process, until):
                 return ""  # who still holds its output is not the test
 
 
-def run_test(work, test, extra, limit, left=float("inf")):
-    """Run a test in the work copy for at most `limit` seconds, or what is `left` of the caller's time."""
+def run_test(work, test, extra, limit):
+    """Run a test in the work copy for at most `limit` seconds."""
     mark = f"{os.getpid()}.{next(count)}"
     command = f"bash {work.src / test.path}" if test.script else f"./{test.path}"
-    env = clean_environment() | {"GPURING_SEED": os.environ.get("GPURING_SEED", "1"), MARK: mark} | SHORT | extra
+    env = (
+        clean_environment()
+        | {"GPURING_SEED": os.environ.get("GPURING_SEED", "1"), MARK: mark}
+        | SHORT
+        | extra
+    )
     if test.all_rows:
         env["GPURING_ALL"] = "1"
     begin = time.monotonic()
-    process = subprocess.Popen(["bash", "-c", f"{work.environment} exec {command}"], cwd=work.build, env=env,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
+    process = subprocess.Popen(
+        ["bash", "-c", f"{work.environment} exec {command}"],
+        cwd=work.build,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
-        row = first_failed_row(process, begin + min(limit, left))
+        row = first_failed_row(process, begin + limit)
         if row and test.script:  # it may stop by itself
             try:
                 process.wait(1)
@@ -111,8 +129,10 @@ def run_test(work, test, extra, limit, left=float("inf")):
         process.stdout.close()
     seconds = time.monotonic() - begin
     if row is None:
-        return Result(True, seconds, f"no end within {limit:.0f} s", cut=left < limit)
+        return Result(True, seconds, f"no end within {limit:.0f} s")
     if row:
         return Result(True, seconds, row)
     failed = process.returncode != 0
-    return Result(failed, seconds, f"exit status {process.returncode}" if failed and not overran else "")
+    return Result(
+        failed, seconds, f"exit status {process.returncode}" if failed and not overran else ""
+    )
