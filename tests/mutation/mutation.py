@@ -100,9 +100,7 @@ def measure(options, faults, source):
     else:
         quick = quick_tests(work.build)
         tests = [
-            t.with_all_rows() if options.all else t
-            for t in tests
-            if options.all or t.path in quick
+            t.with_all_rows() if options.all else t for t in tests if options.all or t.path in quick
         ]
         wanted = {t.name: set(names) for t in tests}
     tests.sort(

@@ -118,13 +118,12 @@ def run_test(work, test, extra, limit):
     )
     try:
         row = first_failed_row(process, begin + limit)
-        if row and test.script:  # it may stop by itself
+        if row is not None and (test.script or not row):  # it ends by itself in a moment
             try:
-                process.wait(1)
+                process.wait(1 if row else max(begin + limit - time.monotonic(), 1))
             except subprocess.TimeoutExpired:
-                pass
+                row = row or None
     finally:
-        overran = process.poll() is None
         end(process, mark)
         process.stdout.close()
     seconds = time.monotonic() - begin
@@ -133,6 +132,4 @@ def run_test(work, test, extra, limit):
     if row:
         return Result(True, seconds, row)
     failed = process.returncode != 0
-    return Result(
-        failed, seconds, f"exit status {process.returncode}" if failed and not overran else ""
-    )
+    return Result(failed, seconds, f"exit status {process.returncode}" if failed else "")
