@@ -133,18 +133,11 @@ class Work:
                 copy = shutil.copytree if (self.given / name).is_dir() else shutil.copy2
                 copy(self.given / name, self.build / name)
         self.copy_fake_driver()
-        self.command(
-            [
-                "make",
-                "-j2",
-                "-o",
-                "kernels.fatbin",
-                "NVCC=false",
-                "all",
-                *(f"programs-{g}" for g in GROUPS),
-            ]
+        self.vars = make_variables(
+            self.build, ["check_LTLIBRARIES", *(f"{g}_tests" for g in GROUPS)]
         )
-        self.vars = make_variables(self.build, [f"{g}_tests" for g in GROUPS])
+        targets = [*(f"programs-{g}" for g in GROUPS), *self.vars["check_LTLIBRARIES"]]
+        self.command(["make", "-j2", "-o", "kernels.fatbin", "NVCC=false", "all", *targets])
         self.environment = " ".join(
             make_variables(self.build, ["AM_TESTS_ENVIRONMENT"])["AM_TESTS_ENVIRONMENT"]
         )
