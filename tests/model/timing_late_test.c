@@ -15,6 +15,7 @@
 
 static int64_t nap_at;
 static int napped;
+static uint32_t nap_call; /* the last call in which a rank napped */
 
 static int nap_once(struct tc_rank *r)
 {
@@ -140,6 +141,37 @@ static void test_wrong_latencies(void **state)
     tc_close(&world);
 }
 
+/*
+ * Every other call is late: each rank misses its time once in it, and only late calls in a row switch
+ * timing off.
+ */
+static int nap_in_even_calls(struct tc_rank *r)
+{
+    if (2 == r->rank && 0 == r->call % 2 && r->call != nap_call && r->running &&
+        GR_TIMER_RUNNING == r->timer.state && r->stepper.at[0].walk.index > 0) {
+        nap_call = r->call;
+        return 2500; /* 50 us */
+    }
+    return 0;
+}
+
+static void test_late_now_and_then(void **state)
+{
+    int r;
+
+    (void) state;
+    tc_open(&world, "2x2", 3000, 0, GR_SYNC_TIMED, rng_next(&seed));
+    nap_call = UINT32_MAX;
+    world.nap = nap_in_even_calls;
+    run(&ring, 4 * GR_LATE_CALLS);
+    for (r = 0; r < 4; r++) {
+        assert_int_equal(report(r)->misses, 2 * GR_LATE_CALLS);
+        assert_int_equal(report(r)->pauses, 0);
+        assert_int_equal(world.ranks[r].timer.state, GR_TIMER_RUNNING);
+    }
+    tc_close(&world);
+}
+
 /* Where it never gets better, it stays off in the end. */
 static int nap_always(struct tc_rank *r)
 {
@@ -172,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_lag),
         cmocka_unit_test(test_wrong_latencies),
+        cmocka_unit_test(test_late_now_and_then),
         cmocka_unit_test(test_off_for_good),
     };
 
