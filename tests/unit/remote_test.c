@@ -65,6 +65,38 @@ static void near_connections_come_first_and_remote_ones_have_slabs_here(void **s
     side_close(&s);
 }
 
+/* The addresses that data are sent from. */
+static const void **addresses(const struct side *s)
+{
+    return gr_link_data_at(gr_slab_base(s->join.out.host[1].slab), NSLOTS, SLOT);
+}
+
+/* The next lease of a slab begins without the addresses that are in it. */
+static void addresses_of_an_earlier_lease_are_forgotten(void **state)
+{
+    struct gr_team_params params = side_params(P, 1, remote);
+    const void **at;
+    struct side s;
+    int k;
+
+    (void) state;
+    begin(&s);
+    at = addresses(&s);
+    for (k = 0; k < NSLOTS; k++) {
+        at[k] = &s;
+    }
+    refuse(&s);
+    gr_team_destroy(s.team, s.pool);
+    s.team = gr_team_create(&params);
+    side_join(&s, GR_ALGO_FLAT, 1);
+    assert_ptr_equal(addresses(&s), at);
+    for (k = 0; k < NSLOTS; k++) {
+        assert_null(at[k]);
+    }
+    refuse(&s);
+    side_close(&s);
+}
+
 static void there_are_neither_boards_nor_direct_plans(void **state)
 {
     struct gr_join_agreement agreed;
@@ -380,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_connections_come_first_and_remote_ones_have_slabs_here),
+        cmocka_unit_test(addresses_of_an_earlier_lease_are_forgotten),
         cmocka_unit_test(there_are_neither_boards_nor_direct_plans),
         cmocka_unit_test(notes_have_links_of_their_own),
         cmocka_unit_test(small_messages_have_links_of_their_own),
