@@ -138,9 +138,9 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"zero_copy", TUNER, GR_KIND_INT, GR_PARAM_ZERO_COPY, 1 << 20, -1, INT_MAX, NULL,
      "Smallest Allreduce, Allgather(v) or Bcast on devices, in bytes of the whole vector, whose "
      "results kernels store in the other ranks' receive buffers if these can be mapped, "
-     "0..2147483647 (default 1048576); -1: none. The memory stays mapped: after the application "
-     "frees it, the device may get it back only when a communicator is freed or other buffers take "
-     "its place"},
+     "0..2147483647 (default 1048576); -1: none. These buffers stay mapped for some calls, so "
+     "memory "
+     "that the application frees is given back later"},
     {"device_pool_mib", USER, GR_KIND_INT, -1, 512, 1, 1 << 20, &gr_settings.device_pool_mib,
      "Most device memory for links of a process on each device, in MiB (default 512). If it does "
      "not suffice, calls go through host memory"},
@@ -156,8 +156,9 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "keep waiting"},
     {"progress_thread", USER, GR_KIND_INT, -1, -1, -1, 1, &gr_settings.progress_thread,
      "1: a thread in each process progresses nonblocking and persistent collectives while the "
-     "application computes; 0: only MPI calls progress them; -1 (default): a thread if they use "
-     "device memory"},
+     "application computes; 0: only MPI calls progress them; -1 (default): a thread once there is "
+     "a "
+     "nonblocking call on a communicator some of whose ranks look for device buffers"},
     {"pool_mib", USER, GR_KIND_INT, -1, 256, 1, 1 << 20, &gr_settings.pool_mib,
      "Most shared memory for links of a process, in MiB (default 256). Communicators for which it "
      "does not suffice are left to other components"},
