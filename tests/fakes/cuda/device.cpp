@@ -144,6 +144,15 @@ FAKE_API cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
     return CUDA_SUCCESS;
 }
 
+FAKE_API cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
+{
+    NEED_DRIVER();
+    NEED(nullptr != id && bytes > 0, CUDA_ERROR_INVALID_VALUE);
+    NEED(device_known(device), CUDA_ERROR_INVALID_DEVICE);
+    snprintf(id, (size_t) bytes, "0000:%02X:00.0", bus_of(device));
+    return CUDA_SUCCESS;
+}
+
 FAKE_API cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice device)
 {
     NEED_DRIVER();
