@@ -17,7 +17,7 @@ layouts=2x2
 for layout in $layouts; do
     np=$(np_of $layout)
     nodes $layout $np $(depth "$any_case" "$all_cases") -- matrix
-    tap_check "$layout: blocking, $(depth "any case" "all types and operations, 16 MiB, any case")" good_through_gpuring
+    tap_check "$layout: blocking, $(depth "any case" "all types and operations, 4 MiB, any case")" good_through_gpuring
     nodes $layout $np -- $(eight_in nonblocking --no-comms)
     tap_check "$layout: nonblocking, each of the eight" all_taken
     nodes $layout $np -- $(eight_in persistent --no-comms)

@@ -28,13 +28,13 @@ none_by_gpuring() { good_by_staging && seen '^# gpuring calls 0 handovers [1-9]'
 
 # ---- kernels, between hosts ----
 
-on_nodes "all types and operations, 16 MiB, any case" good_on_devices 2x2 device $all_cases \
+on_nodes "all types and operations, 4 MiB, any case" good_on_devices 2x2 device $all_cases \
     --mca coll_gpuring_verbose 2 -- matrix
 tap_check "    rank 0 says where slots lie, and why" \
     seen 'slots of rank 0 of .* between nodes: 0 links in device memory, [1-9][0-9]* in pinned host memory \(the network cannot access'
 only_in_all
 for layout in 2x1 4x1 4x2 3+1; do
-    on_nodes "all types and operations, 16 MiB, any case" good_on_devices $layout device $all_cases -- matrix
+    on_nodes "all types and operations, 4 MiB, any case" good_on_devices $layout device $all_cases -- matrix
 done
 for form in nonblocking persistent; do
     for layout in 4x1 4x2 3+1; do

@@ -50,7 +50,7 @@ all_slots='slots of rank 0 of .* between nodes: [1-9][0-9]* links in device memo
 
 built=$GR_DIR
 GR_DIR=$work/gpuring
-on_nodes "all types and operations, 16 MiB, any case" on_devices_quietly 2x1 device $all_cases \
+on_nodes "all types and operations, 4 MiB, any case" on_devices_quietly 2x1 device $all_cases \
     --mca coll_gpuring_verbose 2 -- matrix
 tap_check "    over UCX" seen 'links to other nodes go over ucx$'
 tap_check "    slots lie on devices, which is said" seen "$all_slots"
@@ -69,7 +69,7 @@ on_nodes "by default: the same over TCP, any case" on_devices_quietly 2x1 device
 tap_check "    which is said" pinned 'the network would copy device memory through the host'
 direct='--mca coll_gpuring_nodes_direct 1'
 only_in_all
-on_nodes "all types and operations, 16 MiB, any case" on_devices_quietly 2x2 device $all_cases -- matrix
+on_nodes "all types and operations, 4 MiB, any case" on_devices_quietly 2x2 device $all_cases -- matrix
 on_nodes "any case" on_devices_quietly 3+1 device $any_case -- matrix
 on_nodes "the receiver fetches what is large" on_devices_quietly 2x1 device -x UCX_RNDV_THRESH=8192 $any_case -- matrix
 on_nodes "nonblocking" on_devices_quietly 2x2 device -- $(eight_in nonblocking --no-comms)
