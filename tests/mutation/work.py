@@ -23,8 +23,8 @@ class BuildError(Exception):
 
 
 class Test:
-    """One test of make check: its path, its group, and whether it runs all its rows. Its name is its
-    path, with --all behind it in that case."""
+    """One test of make check: its path, its group, and whether it runs all its rows. Its name is
+    its path, with --all behind it in that case."""
 
     def __init__(self, path, group, all_rows=False):
         self.path = path
