@@ -47,6 +47,7 @@ static void the_next_team_reuses_the_memory(void **state)
     make_half_direct(&b, &w);
     for (round = 0; round < 20; round++) {
         run(&w, b.cases, b.n, round % 2 ? EX_THREADS : EX_STEPPED);
+        assert_int_equal(ex_link(&w, GR_WAY_AGREEMENT, 0), 0); /* boards of no executor */
         now = incoming(&w.ranks[2]);
         assert_true(now > 0 && (0 == round || now == before)); /* nothing is left of the last */
         before = now;
