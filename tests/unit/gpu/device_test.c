@@ -111,6 +111,7 @@ COUNTED(cuLibraryLoadData,
 COUNTED(cuLibraryUnload, (CUlibrary l), (l))
 COUNTED(cuDevicePrimaryCtxRelease, (CUdevice d), (d))
 COUNTED(cuStreamDestroy, (CUstream s), (s))
+COUNTED(cuStreamQuery, (CUstream s), (s))
 COUNTED(cuEventDestroy, (CUevent e), (e))
 COUNTED(cuMemFree, (CUdeviceptr p), (p))
 COUNTED(cuLibraryGetKernel, (CUkernel * k, CUlibrary l, const char *n), (k, l, n))
@@ -161,6 +162,26 @@ static void kernels_are_loaded_when_asked_for(void)
     app_use(1);
     take_kernels(gpu, functions);
     CHECK_INT(calls, GR_NKERNELS);
+    gr_gpus_close(gpus);
+}
+
+/* Other ranks may have completed the call that a stream is asked about. */
+static void a_query_that_fails_once_is_made_again(void)
+{
+    struct gr_gpu_stream *stream;
+    struct gr_gpus *gpus;
+
+    app_start();
+    gpus = open_gpus();
+    real = gpus->cuda;
+    COUNT(gpus, cuStreamQuery);
+    CHECK_INT(gr_gpu_stream_open(get_gpu(gpus, 0), &stream), 0);
+    calls = 0;
+    fail_at = 1;
+    CHECK_INT(gr_gpu_stream_done(stream), 1);
+    CHECK_INT(calls, 2);
+    fail_at = calls = 0;
+    gr_gpu_stream_close(stream);
     gr_gpus_close(gpus);
 }
 
@@ -442,6 +463,7 @@ int main(int argc, char **argv)
     struct row rows[] = {
         ROW(contexts_stay, "FAKECUDA_DEVICES=2"),
         ROW(kernels_are_loaded_when_asked_for, "FAKECUDA_DEVICES=2"),
+        ROW(a_query_that_fails_once_is_made_again, NULL),
         ROW(making_ready_fails, NULL),
         ROW(no_context_for_its_queues, NULL),
         ROW(an_older_driver_copies, "FAKECUDA_VERSION=12080"),
