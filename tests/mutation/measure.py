@@ -9,6 +9,7 @@ row, the second time with twice the time: beside other work a row may fail, or b
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from tempfile import NamedTemporaryFile
 
 from faults import numbered
 from results import BASE
@@ -35,10 +36,10 @@ class Measure:
     def base(self, test):
         """Run the test without a fault. Whether it passes."""
         if self.results.get(BASE, test.name) is None:
-            seen = self.work.folder / "seen"
-            seen.write_bytes(bytes(BYTES))
-            result = run_test(self.work, test, {"MUTANT_SEEN": str(seen)}, LONGEST)
-            executed = seen.read_bytes()
+            with NamedTemporaryFile() as seen:
+                seen.truncate(BYTES)
+                result = run_test(self.work, test, {"MUTANT_SEEN": seen.name}, LONGEST)
+                executed = seen.read()
             names = [name for name, n in self.numbers.items() if executed[n]]
             self.results.add(
                 BASE,
