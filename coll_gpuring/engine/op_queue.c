@@ -279,11 +279,6 @@ uint64_t mca_coll_gpuring_queues_drive(struct gr_process *process, bool here)
     return drive_all(&process->queues, NULL, here);
 }
 
-bool mca_coll_gpuring_queues_any(const struct gr_process *process)
-{
-    return 0 != atomic_load_explicit(&process->queues.queues, memory_order_relaxed);
-}
-
 /*
  * In a process of one thread: the first queue of the list that is neither quiet nor busy; a function
  * below on the stack drives those that are busy. It takes no locks, which are half of the time of a
@@ -310,7 +305,7 @@ static int progress(void *ctx)
     struct gr_process *process = ctx;
     struct gr_queue_list *list = &process->queues;
     const struct gr_op_queue *awake = NULL;
-    bool pending = mca_coll_gpuring_queues_any(process);
+    bool pending = gr_process_has_queues(process);
 
     if (pending && !gr_threaded()) {
         awake = first_awake(list);

@@ -92,9 +92,6 @@ int mca_coll_gpuring_queues_open(struct gr_process *process);
  */
 uint64_t mca_coll_gpuring_queues_drive(struct gr_process *process, bool here);
 
-/* Whether the list has a queue. */
-bool mca_coll_gpuring_queues_any(const struct gr_process *process);
-
 /* At the end of the component: undo mca_coll_gpuring_queues_open(). */
 void mca_coll_gpuring_queues_close(struct gr_process *process);
 

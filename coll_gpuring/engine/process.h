@@ -49,6 +49,12 @@ struct gr_process {
         .lock = PTHREAD_MUTEX_INITIALIZER \
     }
 
+/* Whether a queue of the process has ops that are not complete. */
+static inline bool gr_process_has_queues(const struct gr_process *process)
+{
+    return 0 != atomic_load_explicit(&process->queues.queues, memory_order_relaxed);
+}
+
 /* The process's pool; NULL when there is no memory for it. */
 struct gr_pool *mca_coll_gpuring_pool(struct gr_process *process);
 

@@ -41,7 +41,7 @@ static void *thread_main(void *arg)
     unsigned idle = 0;
 
     while (!atomic_load_explicit(&process->progress.stop, memory_order_acquire)) {
-        if (!mca_coll_gpuring_queues_any(process)) {
+        if (!gr_process_has_queues(process)) {
             nap(NAP_IDLE_NS);
         } else if (0 < mca_coll_gpuring_queues_drive(process, false)) {
             idle = 0;

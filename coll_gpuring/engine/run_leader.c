@@ -9,6 +9,7 @@
 #include "engine/op.h"
 #include "engine/op_end.h"
 #include "engine/op_queue.h"
+#include "engine/process.h"
 #include "engine/runtime.h"
 #include "engine/setup.h"
 
@@ -46,7 +47,7 @@ static int leader_prepare(struct gr_op *op)
 void mca_coll_gpuring_leader_mark(const struct gr_op_queue *queue)
 {
     if (NULL != queue->gpu && NULL != queue->gpu->leader &&
-        !mca_coll_gpuring_queues_any(queue->comm->process)) {
+        !gr_process_has_queues(queue->comm->process)) {
         gr_leader_map_wanted(queue->gpu->leader);
     }
 }
@@ -78,8 +79,7 @@ static int leader_start(struct gr_op *op)
     gr_leader_begin(&run->run, gpu->leader, gr_team_boards(op->queue->team, GR_WAY_LEADER),
                     &op->data.spec, (enum gr_kernel) op->kernel,
                     (gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
-                    !run->ready,
-                    !op->nonblocking && !mca_coll_gpuring_queues_any(op->comm->process));
+                    !run->ready, !op->nonblocking && !gr_process_has_queues(op->comm->process));
     return 0;
 }
 
