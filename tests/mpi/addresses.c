@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datatypes whose data lie at unusual addresses: absolute ones, beyond 2 GiB on either side of the
- * buffer, several times at the same address, another layout on each rank, of size 0 and no types at
- * all. And operations of the program on such data. Each element has UNIT integers; what a call left is read by MPI_Pack.
+ * buffer, several times at the same address, another layout on each rank, of size 0. Operations of
+ * the program on such data. A type that is none, where MPI ignores it. Each element has UNIT
+ * integers; what a call left is read by MPI_Pack.
  */
 #include <mpi.h>
 #include <stdlib.h>

@@ -200,7 +200,7 @@ static void expect_blocks(const struct job *j, char *out)
     }
 }
 
-/* This rank's part of ((x0 op x1) op x2) ...: MPI_Reduce_local puts its first argument on the left. */
+/* This rank's part of ((x0 op x1) op x2) ...: MPI_Reduce_local's first argument is the left one. */
 static void expect_reduced(const struct job *j, char *out)
 {
     char *sum = input_of(j, 0, j->in_elements);

@@ -5,7 +5,8 @@
  *
  *     copies   calls on contiguous buffers copy each byte once
  *     parcels  large messages go in pieces: each byte is copied once each way, and pieces come back
- *              at the receiver while others have not left the sender; coll_gpuring_stage_bytes PIECE
+ *              at the receiver while others have not left the sender; coll_gpuring_stage_bytes is
+ *              PIECE
  *     steady   calls after the first ones allocate nothing
  *     local    MPI_Reduce_local, which no random program has, is right; needs no log
  */

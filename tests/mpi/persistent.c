@@ -3,8 +3,8 @@
  * Persistent requests as random programs do not have them: hundreds of one communicator that are
  * started together, and one that is started far more often than another: persistent [types].
  *
- *     types    also freed types whose memory other types get; Open MPI's libnbc crashes then (4.1.4,
- *              5.0.7)
+ *     types    also freed types whose memory other types get; Open MPI's libnbc crashes then
+ *              (4.1.4, 5.0.7)
  */
 #include <mpi.h>
 #include <stdlib.h>

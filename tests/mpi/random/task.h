@@ -89,8 +89,10 @@ extern enum devmem_kind task_memory;
 void task_collective(struct task *t);
 void task_neighbors(struct task *t);
 
-/* Addresses of nothing, neither aligned nor MPI's constants. They are two since MPI_..._init of Open
- * MPI 4.1 refuses one address for both buffers. */
+/*
+ * Addresses of nothing, neither aligned nor MPI's constants. They are two since MPI_..._init of
+ * Open MPI 4.1 refuses one address for both buffers.
+ */
 #define TASK_WILD_SEND ((void *) 25)
 #define TASK_WILD_RECV ((void *) 51)
 
@@ -121,8 +123,9 @@ const char *task_exchange(struct task *t);
 const char *task_received(struct task *t, int part, const MPI_Status *status);
 
 /*
- * calls.c: the MPI call; the request is that of a form that has one. Half of the calls are MPI_..._c
- * where there are those. The arrays that a persistent one is made with are gone when it returns.
+ * calls.c: the MPI call; the request is that of a form that has one. Half of the calls are
+ * MPI_..._c where there are those. The arrays that a persistent request is made with are gone
+ * afterwards.
  */
 int task_call(struct task *t, enum call_form form, MPI_Request *request);
 
