@@ -4,7 +4,8 @@
 
     mutation.py --check                   do the faults of draw.tsv and planted.tsv apply?
     mutation.py measure --build=DIR ...   run tests on them; prints each that is caught
-    mutation.py report [--results=FILE]   caught by quick tests, by --all, by none, in each folder
+    mutation.py report [--results=FILE]   by folder: caught by quick tests, by --all, or missed by
+                                          the tests that ran so far
 
 measure needs a built tree (--build=DIR: configured, with kernels.fatbin; nvcc is never started). It
 makes a copy of the sources with all faults behind switches, and a build of that, in --work=DIR
@@ -145,16 +146,16 @@ def report(options, faults):
     counts = {}
     for name, folder in {f.name: f.folder for f in faults}.items():
         test = caught.get(name, ("?",))[0]
-        how = {"-": "none", "?": "not run"}.get(test) or (
+        how = {"-": "missed", "?": "not run"}.get(test) or (
             "quick" if (test in quick if quick is not None else "--all" not in test) else "all"
         )
         counts.setdefault(folder, Counter())[how] += 1
     total = sum(counts.values(), Counter())
-    print(f"{'folder':18}{'faults':>8}{'quick':>8}{'all':>8}{'none':>8}{'not run':>8}")
+    print(f"{'folder':18}{'faults':>8}{'quick':>8}{'all':>8}{'missed':>8}{'not run':>8}")
     for folder, row in [*sorted(counts.items()), ("together", total)]:
         print(
             f"{folder:18}{sum(row.values()):8}"
-            + "".join(f"{row[n]:8}" for n in ("quick", "all", "none", "not run"))
+            + "".join(f"{row[n]:8}" for n in ("quick", "all", "missed", "not run"))
         )
     if options.write:
         write_caught(HERE / "caught.tsv", faults, caught)
