@@ -237,7 +237,7 @@ static int fill(struct gr_timeline *t, struct work *w, const struct gr_timing_jo
     }
     join_all(joined, w, job->nslots);
     for (k = 0; k < w->nticks; k++) {
-        t->at[k + 1] = t->at[k] + w->ticks[k] + job->guard;
+        t->at[k + 1] = t->at[k] + w->ticks[k];
         t->group[k] = 0 == k ? 0 : t->group[k - 1] + (0 == joined[k]);
     }
     t->ngroups = w->nticks > 0 ? t->group[w->nticks - 1] + 1 : 1;

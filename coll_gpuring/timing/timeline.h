@@ -7,7 +7,7 @@
  *      tick        0           1       2                   3
  *      offset      0 ......... a ..... b ................. c ...... slice
  *                  |-- slowest message of tick 0 --|
- *                                                a = its latency + bytes x time per byte + guard
+ *                                                a = its latency + bytes x time per byte
  *
  * What is sent in one tick is used in a later one, so a tick lasts as long as its slowest message.
  * Slices follow each other. A barrier may stand before a tick only where no rank can be kept from
@@ -39,7 +39,6 @@ struct gr_timing_job {
     const void *ctx;
     int whole; /* its steps cannot be kept apart: only its start counts */
     const struct gr_latency *latency;
-    int64_t guard; /* ns added to every tick */
 };
 
 struct gr_timeline {
