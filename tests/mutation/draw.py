@@ -18,7 +18,6 @@ import hashlib
 import random
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
 
 from faults import Fault, applied, located, spans
+from work import sync
 
 HERE = Path(__file__).resolve().parent
 # Macros that the grammar does not know, which blanks replace before parsing.
@@ -273,13 +273,19 @@ class Compiler:
     def __init__(self, source, build):
         self.folder = tempfile.TemporaryDirectory(prefix="draw.")
         self.temp = Path(self.folder.name)
-        for name in ("coll_gpuring", "tests/fakes/cuda", "benchmarks"):
-            shutil.copytree(source / name, self.temp / name)
         self.cwd = self.temp / "build"
+        sync(source, self.temp, {})
         self.cwd.mkdir()
+        given = subprocess.run(
+            [build / "config.status", "--config"], capture_output=True, text=True, check=True
+        ).stdout
+        subprocess.run(
+            [self.temp / "configure", "-q", *shlex.split(given)], cwd=self.cwd, check=True
+        )
+        # in a build of its own: make -B loses dependencies, even with -n
         said = subprocess.run(
             ["make", "-n", "-B", "-o", "kernels.fatbin", "NVCC=false", "V=1", "all"],
-            cwd=build,
+            cwd=self.cwd,
             capture_output=True,
             text=True,
             check=False,
