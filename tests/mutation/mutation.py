@@ -96,8 +96,10 @@ def measure(options, faults, source):
     tests = [t for t in work.tests() if t.path.startswith(prefixes)]
     if options.known:
         tests = [t for x in tests for t in (x, x.with_all_rows())]
-        wanted = {t.name: {n for n in names if caught[n][0] == t.name} for t in tests}
-        wanted = {t: n for t, n in wanted.items() if n}
+        names = [n for n in names if caught[n][0] in {t.name for t in tests}]
+        wanted = {}
+        for name in names:
+            wanted.setdefault(caught[name][0], set()).add(name)
     else:
         quick = quick_tests(work.build)
         tests = [
