@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "matrix_case.h"
-#include "quick.h"
 #include "rng.h"
 #include "tap.h"
 
@@ -22,22 +22,22 @@ const int forms_here = NUM_FORMS;
  * The three forms of one collective, which share their arguments; of the persistent one that which
  * makes it. With counts and displs of one width.
  */
-#define FORMS_OF_WIDTH(tail, ARRAYS, name, Name, ...)                                     \
-    static void name##_blocking##tail(const struct form_call *c, MPI_Request *request)    \
-    {                                                                                     \
-        ARRAYS;                                                                           \
-        (void) request;                                                                   \
-        MPI_##Name##tail(__VA_ARGS__);                                                    \
-    }                                                                                     \
-    static void name##_nonblocking##tail(const struct form_call *c, MPI_Request *request) \
-    {                                                                                     \
-        ARRAYS;                                                                           \
-        MPI_I##name##tail(__VA_ARGS__, request);                                          \
-    }                                                                                     \
-    static void name##_init##tail(const struct form_call *c, MPI_Request *request)        \
-    {                                                                                     \
-        ARRAYS;                                                                           \
-        FORM_INIT##tail(Name, __VA_ARGS__, MPI_INFO_NULL, request);                       \
+#define FORMS_OF_WIDTH(tail, ARRAYS, name, Name, ...)                                    \
+    static int name##_blocking##tail(const struct form_call *c, MPI_Request *request)    \
+    {                                                                                    \
+        ARRAYS;                                                                          \
+        (void) request;                                                                  \
+        return MPI_##Name##tail(__VA_ARGS__);                                            \
+    }                                                                                    \
+    static int name##_nonblocking##tail(const struct form_call *c, MPI_Request *request) \
+    {                                                                                    \
+        ARRAYS;                                                                          \
+        return MPI_I##name##tail(__VA_ARGS__, request);                                  \
+    }                                                                                    \
+    static int name##_init##tail(const struct form_call *c, MPI_Request *request)        \
+    {                                                                                    \
+        ARRAYS;                                                                          \
+        return FORM_INIT##tail(Name, __VA_ARGS__, MPI_INFO_NULL, request);               \
     }
 #define USED       \
     (void) counts; \
@@ -82,7 +82,7 @@ FORMS(alltoall, Alltoall, c->send, c->count, c->type, c->recv, c->count, c->type
         [COLL_ALLTOALL] = ROW(alltoall, tail),                                            \
     }
 
-typedef void form_fn(const struct form_call *c, MPI_Request *request);
+typedef int form_fn(const struct form_call *c, MPI_Request *request);
 static form_fn *const rows[FORM_WIDTHS][NUM_COLLS][NUM_FORMS] = {
     ROWS(),
 #if FORM_WIDTHS > 1
@@ -90,9 +90,9 @@ static form_fn *const rows[FORM_WIDTHS][NUM_COLLS][NUM_FORMS] = {
 #endif
 };
 
-static void call(const struct form_call *c, enum form form, MPI_Request *request)
+static int call(const struct form_call *c, enum form form, MPI_Request *request)
 {
-    rows[form_is_wide(c->shape.key)][c->shape.coll][form](c, request);
+    return rows[form_is_wide(c->shape.key)][c->shape.coll][form](c, request);
 }
 
 /* ---- what to call ---- */
@@ -161,26 +161,27 @@ struct form_shape form_draw(uint64_t *rng, enum form_sizes sizes)
  * Lends the call copies of its arrays, and spoils them at once, as bindings of other languages do
  * that free theirs.
  */
-void form_init(const struct form_call *c, MPI_Request *request)
+int form_init(const struct form_call *c, MPI_Request *request)
 {
     struct form_call borrowed = *c;
     size_t bytes = form_arrays(&borrowed);
+    int rc = call(&borrowed, FORM_PERSISTENT, request);
 
-    call(&borrowed, FORM_PERSISTENT, request);
     memset(borrowed.wide_counts, 0x5a, bytes);
     free(borrowed.wide_counts);
+    return rc;
 }
 
-void form_start(const struct form_call *c, enum form form, MPI_Request *request)
+int form_start(const struct form_call *c, enum form form, MPI_Request *request)
 {
+    int rc = MPI_SUCCESS;
+
     if (FORM_PERSISTENT != form) {
-        call(c, form, request);
+        return call(c, form, request);
     } else if (MPI_REQUEST_NULL == *request) {
-        form_init(c, request);
+        rc = form_init(c, request);
     }
-    if (FORM_PERSISTENT == form) {
-        MPI_Start(request);
-    }
+    return MPI_SUCCESS == rc ? MPI_Start(request) : rc;
 }
 
 bool form_run(MPI_Comm comm, const struct form_shape *shape, enum form form, uint64_t salt)
@@ -207,7 +208,7 @@ void form_delay(uint64_t *rng)
 
     switch (rng_below(rng, 6)) {
     case 0:
-        quick_sleep(rng_below(rng, 2000));
+        usleep((useconds_t) rng_below(rng, 2000));
         break;
     case 1:
         end = seconds_now() + 1e-6 * rng_below(rng, 300);

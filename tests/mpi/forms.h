@@ -62,6 +62,7 @@ struct form_shape {
     int count;
     int root;      /* modulo the number of ranks */
     bool in_place; /* where the collective has it */
+    bool on_host;  /* in host memory, whatever GPURING_MEMORY says */
     uint64_t key;  /* of the shares and places of blocks in the v-forms, and the counts' width */
 };
 
@@ -113,9 +114,9 @@ void form_fill(struct form_call *c, uint64_t salt);
  */
 size_t form_arrays(struct form_call *c);
 
-/* Carries out or starts; a null request is first made, in the persistent form. */
-void form_start(const struct form_call *c, enum form form, MPI_Request *request);
-void form_init(const struct form_call *c, MPI_Request *request);
+/* Carries out or starts; a null request is first made, in the persistent form. MPI's error code. */
+int form_start(const struct form_call *c, enum form form, MPI_Request *request);
+int form_init(const struct form_call *c, MPI_Request *request);
 
 /* True when this rank's output is right and nothing else was written. */
 bool form_check(struct form_call *c);

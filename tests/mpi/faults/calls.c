@@ -34,19 +34,15 @@
 
 #include "devmem.h"
 #include "forms.h"
+#include "matrix_case.h"
 
 #define SMALL 16     /* elements: mailboxes */
 #define MIDDLE 6000  /* through slots */
 #define LARGE 300000 /* fetched from the sender's buffer */
-#define GAP 2        /* elements from one to the next of the type with gaps */
-
-enum what { ALLREDUCE, BCAST, ALLGATHER, SCATTER, ALLTOALL, REDUCE, BARRIER, NUM_WHATS };
-
-static const char *const names[NUM_WHATS] = {
-    "allreduce", "bcast", "allgather", "reduce_scatter_block", "alltoall", "reduce", "barrier"};
+#define BARRIER NUM_COLLS
 
 struct shape {
-    enum what what;
+    int what;      /* enum coll, or BARRIER */
     int n;         /* elements of the vector; of all blocks together */
     bool in_place; /* reduce_scatter_block */
     bool gaps;     /* bcast of a type with gaps */
@@ -55,19 +51,12 @@ struct shape {
 struct call {
     struct shape shape;
     MPI_Comm comm;
-    int count; /* what MPI gets */
-    MPI_Datatype type;
-    const void *send; /* what MPI gets */
-    void *recv;
-    size_t bytes;   /* of each buffer */
-    int *host;      /* room for one buffer */
-    void *in, *out; /* the buffers */
-    long number;    /* of a barrier */
+    struct form_call form; /* but of a barrier */
+    long number;           /* of a barrier */
     MPI_Request request;
 };
 
 static int rank, size;
-static enum devmem_kind memory;
 static struct tally {
     int right, error, wrong;
 } first, others, *tally = &first;
@@ -79,109 +68,36 @@ static size_t noutcomes;
 
 /* ---- data ---- */
 
-static int value_of(int r, int i)
-{
-    return (r + 1) * (i % 97 + 1);
-}
-
-static int sum_of(int i)
-{
-    return size * (size + 1) / 2 * (i % 97 + 1);
-}
-
-static int stride(const struct call *c)
-{
-    return c->shape.gaps ? GAP : 1;
-}
-
-static void *allocate(size_t bytes)
-{
-    return DEVMEM_HOST == memory ? malloc(bytes) : devmem_alloc(memory, bytes);
-}
-
-static void release(void *at)
-{
-    if (DEVMEM_HOST == memory) {
-        free(at);
-    } else {
-        devmem_free(memory, at);
-    }
-}
-
-static void copy(void *to, const void *from, size_t bytes)
-{
-    if (DEVMEM_HOST == memory) {
-        memcpy(to, from, bytes);
-    } else {
-        devmem_put(to, from, bytes); /* either way */
-    }
-}
-
 static void make(struct call *c, const struct shape *shape, MPI_Comm comm)
 {
-    bool blocks = ALLGATHER == shape->what || SCATTER == shape->what || ALLTOALL == shape->what;
+    const bool blocks = BARRIER != shape->what && coll_infos[shape->what].blocks;
+    struct form_shape form = {.coll = (enum coll) shape->what,
+                              .kind = shape->gaps ? KIND_GAPS : KIND_UINT32,
+                              .count = shape->n,
+                              .in_place = shape->in_place};
 
-    *c =
-        (struct call) {.shape = *shape, .comm = comm, .type = MPI_INT, .request = MPI_REQUEST_NULL};
-    c->shape.n = blocks ? shape->n / size * size : shape->n;
-    c->count = blocks ? shape->n / size : shape->n;
-    if (shape->gaps) {
-        MPI_Type_vector(c->count, 1, GAP, MPI_INT, &c->type);
-        MPI_Type_commit(&c->type);
-        c->count = 1;
+    *c = (struct call) {.shape = *shape, .comm = comm, .request = MPI_REQUEST_NULL};
+    if (blocks && shape->n / size * (int) sizeof(int) <= 65536) {
+        form.count = shape->n / size; /* form_make() shares out larger ones */
     }
-    c->bytes = sizeof(int) * (size_t) c->shape.n * (size_t) stride(c);
-    c->host = malloc(c->bytes);
-    c->in = allocate(c->bytes);
-    c->out = allocate(c->bytes);
-    c->send = shape->in_place ? MPI_IN_PLACE : c->in;
-    c->recv = c->out;
+    if (BARRIER != shape->what) {
+        form_make(&c->form, comm, &form);
+    }
 }
 
 static void unmake(struct call *c)
 {
-    if (MPI_INT != c->type) {
-        MPI_Type_free(&c->type);
+    if (BARRIER != c->shape.what) {
+        form_free(&c->form);
     }
-    release(c->in);
-    release(c->out);
-    free(c->host);
 }
 
 static void fill(struct call *c)
 {
-    bool input = c->shape.in_place || (BCAST == c->shape.what && 0 == rank);
-    int i;
-
     if (BARRIER == c->shape.what) {
         c->number = ++entered[world_rank]; /* all ranks make the same calls */
-        return;
-    }
-    memset(c->host, 0x55, c->bytes);
-    if (!input) {
-        copy(c->out, c->host, c->bytes);
-    }
-    for (i = 0; i < c->shape.n; i++) {
-        c->host[i * stride(c)] = value_of(rank, i);
-    }
-    copy(input ? c->out : c->in, c->host, c->bytes);
-}
-
-static int expected(const struct call *c, int i)
-{
-    int block = c->shape.n / size;
-
-    switch (c->shape.what) {
-    case BCAST:
-        return value_of(0, i);
-    case ALLGATHER:
-        return value_of(i / block, i % block);
-    case SCATTER:
-        return sum_of(rank * block + i);
-    case ALLTOALL:
-        return value_of(i / block, rank * block + i % block);
-    default:
-        return sum_of(i);
+    } else {
+        form_fill(&c->form, 1);
     }
 }
 
@@ -197,56 +113,34 @@ static bool all_entered(const struct call *c)
 
 static bool is_right(struct call *c)
 {
-    int n = SCATTER == c->shape.what               ? c->shape.n / size
-            : REDUCE == c->shape.what && 0 != rank ? 0
-                                                   : c->shape.n,
-        i;
+    return BARRIER == c->shape.what ? all_entered(c) : form_check(&c->form);
+}
 
-    if (BARRIER == c->shape.what) {
-        return all_entered(c);
-    }
-    copy(c->host, c->out, c->bytes);
-    for (i = 0; i < n && c->host[i * stride(c)] == expected(c, i); i++) {
-    }
-    return i == n;
+static const char *name_of(const struct shape *shape)
+{
+    return BARRIER == shape->what ? "barrier" : coll_infos[shape->what].name;
 }
 
 /* ---- calls ---- */
 
-#define FORMS(name, Name, ...)                                           \
-    static int name##_blocking(struct call *c)                           \
-    {                                                                    \
-        return MPI_##Name(__VA_ARGS__);                                  \
-    }                                                                    \
-    static int name##_nonblocking(struct call *c)                        \
-    {                                                                    \
-        return MPI_I##name(__VA_ARGS__, &c->request);                    \
-    }                                                                    \
-    static int name##_init(struct call *c)                               \
-    {                                                                    \
-        return FORM_INIT(Name, __VA_ARGS__, MPI_INFO_NULL, &c->request); \
+static int init(struct call *c)
+{
+    if (BARRIER != c->shape.what) {
+        return form_init(&c->form, &c->request);
     }
+    return FORM_INIT(Barrier, c->comm, MPI_INFO_NULL, &c->request);
+}
 
-FORMS(allreduce, Allreduce, c->send, c->recv, c->count, c->type, MPI_SUM, c->comm)
-FORMS(bcast, Bcast, c->recv, c->count, c->type, 0, c->comm)
-FORMS(allgather, Allgather, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
-FORMS(reduce_scatter_block, Reduce_scatter_block, c->send, c->recv, c->count, c->type, MPI_SUM,
-      c->comm)
-FORMS(alltoall, Alltoall, c->send, c->count, c->type, c->recv, c->count, c->type, c->comm)
-FORMS(reduce, Reduce, c->send, c->recv, c->count, c->type, MPI_SUM, 0, c->comm)
-FORMS(barrier, Barrier, c->comm)
-
-#define ROW(name)                                        \
-    {                                                    \
-        name##_blocking, name##_nonblocking, name##_init \
+/* Carries out or starts. */
+static int start(struct call *c, enum form form)
+{
+    if (BARRIER != c->shape.what) {
+        return form_start(&c->form, form, &c->request);
     }
-
-static int (*const rows[NUM_WHATS][NUM_FORMS])(struct call *c) = {
-    [ALLREDUCE] = ROW(allreduce), [BCAST] = ROW(bcast),
-    [ALLGATHER] = ROW(allgather), [SCATTER] = ROW(reduce_scatter_block),
-    [ALLTOALL] = ROW(alltoall),   [REDUCE] = ROW(reduce),
-    [BARRIER] = ROW(barrier),
-};
+    return FORM_BLOCKING == form      ? MPI_Barrier(c->comm)
+           : FORM_NONBLOCKING == form ? MPI_Ibarrier(c->comm, &c->request)
+                                      : MPI_Start(&c->request);
+}
 
 /* ---- judging ---- */
 
@@ -271,13 +165,13 @@ static void judge(struct call *c, enum form form, int rc)
     char outcome = 'r';
 
     if (MPI_SUCCESS != rc) {
-        failed(rc, "%s %s of %d elements", form_names[form], names[c->shape.what], c->shape.n);
+        failed(rc, "%s %s of %d elements", form_names[form], name_of(&c->shape), c->shape.n);
         outcome = 'e';
     } else if (is_right(c)) {
         tally->right++;
     } else {
         printf("WRONG rank %d: %s %s of %d elements on %s\n", rank, form_names[form],
-               names[c->shape.what], c->shape.n, where);
+               name_of(&c->shape), c->shape.n, where);
         tally->wrong++;
         outcome = 'w';
     }
@@ -308,36 +202,39 @@ static bool everywhere(bool mine)
 /* ---- which calls ---- */
 
 static const struct shape all[] = {
-    {ALLREDUCE, SMALL, false, false},    {BCAST, SMALL, false, false},
-    {ALLREDUCE, LARGE, false, false},    {BCAST, MIDDLE, false, true},
-    {ALLGATHER, MIDDLE, false, false},   {SCATTER, LARGE / 4, true, false},
-    {ALLTOALL, LARGE / 4, false, false}, {REDUCE, LARGE, false, false},
-    {ALLREDUCE, LARGE, false, false},
+    {COLL_ALLREDUCE, SMALL, false, false},    {COLL_BCAST, SMALL, false, false},
+    {COLL_ALLREDUCE, LARGE, false, false},    {COLL_BCAST, MIDDLE, false, true},
+    {COLL_ALLGATHER, MIDDLE, false, false},   {COLL_REDUCE_SCATTER_BLOCK, LARGE / 4, true, false},
+    {COLL_ALLTOALL, LARGE / 4, false, false}, {COLL_REDUCE, LARGE, false, false},
+    {COLL_ALLREDUCE, LARGE, false, false},
 };
 static const struct shape together[] = {
-    {ALLREDUCE, SMALL, false, false},
-    {BCAST, LARGE, false, false},
-    {ALLTOALL, MIDDLE, false, false},
+    {COLL_ALLREDUCE, SMALL, false, false},
+    {COLL_BCAST, LARGE, false, false},
+    {COLL_ALLTOALL, MIDDLE, false, false},
 };
-static const struct shape again[] = {{ALLREDUCE, SMALL, false, false},
-                                     {ALLREDUCE, LARGE, false, false}};
+static const struct shape again[] = {{COLL_ALLREDUCE, SMALL, false, false},
+                                     {COLL_ALLREDUCE, LARGE, false, false}};
 static const struct shape later[] = {
-    {ALLREDUCE, LARGE, false, false},
-    {ALLREDUCE, SMALL, false, false},
-    {ALLGATHER, MIDDLE, false, false},
+    {COLL_ALLREDUCE, LARGE, false, false},
+    {COLL_ALLREDUCE, SMALL, false, false},
+    {COLL_ALLGATHER, MIDDLE, false, false},
 };
 static const struct shape barriers[] = {{BARRIER, 1, false, false}, {BARRIER, 1, false, false}};
 /* through slots, and by zero copy */
 static const struct shape life[] = {
-    {ALLREDUCE, MIDDLE, false, false},
-    {ALLREDUCE, MIDDLE, false, false},
-    {ALLREDUCE, LARGE, false, false},
+    {COLL_ALLREDUCE, MIDDLE, false, false},
+    {COLL_ALLREDUCE, MIDDLE, false, false},
+    {COLL_ALLREDUCE, LARGE, false, false},
 };
-static const struct shape short_life[] = {{ALLREDUCE, MIDDLE, false, false}};
+static const struct shape short_life[] = {{COLL_ALLREDUCE, MIDDLE, false, false}};
 static const struct shape small[] = {
-    {ALLREDUCE, SMALL, false, false}, {BCAST, SMALL, false, true},
-    {ALLGATHER, SMALL, false, false}, {SCATTER, SMALL, false, false},
-    {ALLTOALL, SMALL, false, false},  {REDUCE, SMALL, false, false},
+    {COLL_ALLREDUCE, SMALL, false, false},
+    {COLL_BCAST, SMALL, false, true},
+    {COLL_ALLGATHER, SMALL, false, false},
+    {COLL_REDUCE_SCATTER_BLOCK, SMALL, false, false},
+    {COLL_ALLTOALL, SMALL, false, false},
+    {COLL_REDUCE, SMALL, false, false},
     {BARRIER, 1, false, false},
 };
 
@@ -373,7 +270,7 @@ static void blocking(MPI_Comm comm, const struct list *list)
     for (k = 0; k < list->n; k++) {
         make(&c, &list->shapes[k], comm);
         fill(&c);
-        judge(&c, FORM_BLOCKING, rows[list->shapes[k].what][FORM_BLOCKING](&c));
+        judge(&c, FORM_BLOCKING, start(&c, FORM_BLOCKING));
         unmake(&c);
     }
 }
@@ -387,7 +284,7 @@ static void nonblocking(MPI_Comm comm, const struct list *list)
     for (k = 0; k < list->n; k++) {
         make(&calls[k], &list->shapes[k], comm);
         fill(&calls[k]);
-        rc[k] = rows[list->shapes[k].what][FORM_NONBLOCKING](&calls[k]);
+        rc[k] = start(&calls[k], FORM_NONBLOCKING);
     }
     for (k = 0; k < list->n; k++) {
         rc[k] = MPI_SUCCESS == rc[k] ? MPI_Wait(&calls[k].request, MPI_STATUS_IGNORE) : rc[k];
@@ -404,14 +301,14 @@ static void persistent(MPI_Comm comm, const struct shape *shape)
     int k, rc;
 
     make(&c, shape, comm);
-    rc = rows[shape->what][FORM_PERSISTENT](&c);
+    rc = init(&c);
     if (MPI_SUCCESS != rc) {
-        failed(rc, "%s_init of %d elements", names[shape->what], c.shape.n);
+        failed(rc, "%s_init of %d elements", name_of(shape), c.shape.n);
     }
     if (everywhere(MPI_SUCCESS == rc)) {
         for (k = 0; k < 2; k++) {
             fill(&c);
-            rc = MPI_Start(&c.request);
+            rc = start(&c, FORM_PERSISTENT);
             rc = MPI_SUCCESS == rc ? MPI_Wait(&c.request, MPI_STATUS_IGNORE) : rc;
             judge(&c, FORM_PERSISTENT, rc);
         }
@@ -521,8 +418,9 @@ int main(int argc, char **argv)
     MPI_Comm older = MPI_COMM_NULL, newer = MPI_COMM_NULL;
     int old_rc, new_rc;
 
-    memory = devmem_open();
+    (void) devmem_open();
     MPI_Init(&argc, &argv);
+    kinds_open();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -538,5 +436,6 @@ int main(int argc, char **argv)
     printf("verdict rank %d: right %d error %d wrong %d, others right %d error %d wrong %d\n", rank,
            first.right, first.error, first.wrong, others.right, others.error, others.wrong);
     printf("outcomes rank %d: %s\n", rank, outcomes);
+    kinds_close();
     return MPI_Finalize();
 }
