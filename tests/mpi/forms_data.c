@@ -123,6 +123,11 @@ size_t form_arrays(struct form_call *c)
     return bytes;
 }
 
+static char *lend(const struct form_call *c, struct guarded *g)
+{
+    return c->shape.on_host ? guarded_lend_kind(g, DEVMEM_HOST) : guarded_lend(g);
+}
+
 void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shape)
 {
     const struct kind *k = &kinds[shape->kind];
@@ -146,8 +151,8 @@ void form_make(struct form_call *c, MPI_Comm comm, const struct form_shape *shap
     room = in_place && c->inputs > c->compared ? c->inputs : c->compared;
     c->in = guarded_alloc((in_place ? 0 : (size_t) c->inputs) * (size_t) k->extent, 0);
     c->out = guarded_alloc((size_t) room * (size_t) k->extent, shape->key % 3 * (size_t) k->extent);
-    c->send = in_place ? MPI_IN_PLACE : guarded_lend(&c->in);
-    c->recv = guarded_lend(&c->out);
+    c->send = in_place ? MPI_IN_PLACE : lend(c, &c->in);
+    c->recv = lend(c, &c->out);
 }
 
 /* ---- inputs and results ---- */

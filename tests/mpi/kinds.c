@@ -73,8 +73,7 @@ static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
 
 struct kind kinds[NUM_KINDS] = {
     [KIND_UINT8] = {"uint8 xor", 1, true, true, NULL, 1, put_uint8, MPI_DATATYPE_NULL, MPI_OP_NULL},
-    [KIND_UINT32] = {"uint32 sum", 4, true, true, NULL, 1, put_uint32, MPI_DATATYPE_NULL,
-                     MPI_OP_NULL},
+    [KIND_UINT32] = {"uint32 sum", 4, true, true, NULL, 1, put_uint32, MPI_UINT32_T, MPI_SUM},
     [KIND_FLOAT] = {"float sum", 4, true, true, NULL, 1, put_float, MPI_DATATYPE_NULL, MPI_OP_NULL},
     [KIND_INT64] = {"int64 min", 8, true, true, NULL, 1, put_int64, MPI_DATATYPE_NULL, MPI_OP_NULL},
     [KIND_GAPS] = {"type with gaps", sizeof(struct sparse), false, true, NULL, 1, put_sparse,

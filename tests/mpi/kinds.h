@@ -30,7 +30,7 @@ struct kind {
     MPI_User_function *function; /* of a user-defined operation, else NULL */
     int commutes;
     void (*put)(char *at, uint64_t bits);
-    MPI_Datatype type; /* these two are set by kinds_open */
+    MPI_Datatype type; /* these two are set by kinds_open, those of KIND_UINT32 before */
     MPI_Op op;
 };
 

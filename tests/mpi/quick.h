@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that check themselves: inputs are a function of (rank, element, salt), so each rank
- * knows the result. For tests of order and lifetime, not of data. Thread-safe.
+ * Calls in host memory that check themselves, for tests of order and lifetime, not of data.
+ * Thread-safe.
  */
 #ifndef TEST_QUICK_H
 #define TEST_QUICK_H
