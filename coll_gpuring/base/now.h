@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The time, for limits and for what is measured inside a process. Step timing has timing/clock.h. */
+/* The time, for limits and for what is measured inside a process. */
 #ifndef GR_BASE_NOW_H
 #define GR_BASE_NOW_H
 

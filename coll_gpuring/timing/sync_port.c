@@ -5,10 +5,18 @@
 #include "base/errors.h"
 
 #include <string.h>
+#include <time.h>
 
+#define MAX_RESOLUTION_NS 1000 /* a clock of coarser resolution is refused */
+
+/* Not CLOCK_REALTIME, which can be set. */
 static int64_t now(void *ctx)
 {
-    return gr_clock_now(&((struct gr_sync_port *) ctx)->clock);
+    struct timespec t;
+
+    (void) ctx;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static int send(void *ctx, int to, const struct gr_note *note)
@@ -60,11 +68,16 @@ static int poll(void *ctx, struct gr_note *note, int64_t *at)
 int gr_sync_port_init(struct gr_sync_port *port, struct gr_link *in, struct gr_link *out, int p,
                       int rank, int one_host)
 {
+    struct timespec step;
+
     memset(port, 0, sizeof(*port));
     port->p = p;
     port->rank = rank;
     port->in = in;
     port->out = out;
     port->port = (struct gr_port) {now, send, poll, port, GR_NOTE_PAD, one_host};
-    return 0 == gr_clock_open(&port->clock, GR_CLOCK_MONOTONIC) ? 0 : GR_ERR_SYS;
+    return 0 == clock_getres(CLOCK_MONOTONIC, &step) && 0 == step.tv_sec &&
+                   step.tv_nsec <= MAX_RESOLUTION_NS
+               ? 0
+               : GR_ERR_SYS;
 }

@@ -7,7 +7,6 @@
 #define GR_TIMING_SYNC_PORT_H
 
 #include "link/fifo.h"
-#include "timing/clock.h"
 #include "timing/port.h"
 
 /* Slots of a link. Notes of two countdowns may be in flight between two ranks. */
@@ -20,8 +19,7 @@
 #define GR_NOTE_BYTES (sizeof(struct gr_note) + GR_NOTE_PAD)
 
 struct gr_sync_port {
-    struct gr_port port; /* for the timer; its ctx is this structure, which must not move */
-    struct gr_clock clock;
+    struct gr_port port;            /* for the timer; its ctx is this, which must not move */
     int p;                          /* number of ranks */
     int rank;                       /* this rank */
     int next;                       /* rank to poll first */

@@ -7,7 +7,6 @@
 
 #include "rng.h"
 
-#include "timing/clock.h"
 #include "timing/measure.h"
 
 #include <setjmp.h>
@@ -225,48 +224,12 @@ static void test_bad_notes(void **state)
     close_all();
 }
 
-static int64_t raw(void)
-{
-    struct gr_clock monotonic = {.kind = GR_CLOCK_MONOTONIC};
-
-    return gr_clock_now(&monotonic);
-}
-
-/* Both clocks go on, never back, and at one rate. */
-static void test_clocks(void **state)
-{
-    enum gr_clock_kind kind;
-    struct gr_clock clock;
-    int64_t t0, t, m0, before;
-
-    (void) state;
-    assert_int_equal(gr_clock_tsc_is_good("kvm-clock"), 0);
-    assert_int_equal(gr_clock_tsc_is_good(""), 0);
-    for (kind = GR_CLOCK_MONOTONIC; kind <= GR_CLOCK_TSC; kind++) {
-        assert_int_equal(gr_clock_open(&clock, kind), 0);
-        if (clock.kind != kind) {
-            printf("# no good TSC here\n");
-            continue;
-        }
-        m0 = raw();
-        t0 = before = gr_clock_now(&clock);
-        while (raw() - m0 < 20000000) {
-            t = gr_clock_now(&clock);
-            assert_true(t >= before);
-            before = t;
-        }
-        t = gr_clock_now(&clock);
-        m0 = raw() - m0;
-        assert_in_range(t - t0, m0 - m0 / 100, m0 + m0 / 100);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),    cmocka_unit_test(test_again),
         cmocka_unit_test(test_jitter),    cmocka_unit_test(test_arithmetic),
-        cmocka_unit_test(test_bad_notes), cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_bad_notes),
     };
 
     seed = rng_seed();
