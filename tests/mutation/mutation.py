@@ -115,7 +115,7 @@ def measure(options, faults, source):
         [sys.executable, source / "tools/short_slices.py", str(os.getpid())], check=False
     )
     run = Measure(work, faults, tests, results, options.jobs, options.seconds)
-    done = run.run(wanted)
+    done = run.run(wanted, options.known)
     missed = [n for n in names if n not in run.caught]
     for name in missed if done else ():
         print(f"missed {name}")
