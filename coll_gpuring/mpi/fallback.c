@@ -53,6 +53,22 @@ static struct {
     atomic_bool registered; /* with opal_progress */
 } list;
 
+/*
+ * Until OBJ_RELEASE(). Open MPI 4 and 5 give an intercommunicator whose context id is below its
+ * parent's a reference more, for MPI_Finalize; MPI_Comm_free() then releases references until there
+ * is none. The request's takes the place of that one.
+ */
+static void hold(struct ompi_communicator_t *comm)
+{
+    OBJ_RETAIN(comm);
+#if defined(OMPI_COMM_IS_EXTRA_RETAIN)
+    if (OMPI_COMM_IS_EXTRA_RETAIN(comm)) {
+        comm->c_flags &= ~(uint32_t) OMPI_COMM_EXTRA_RETAIN;
+        OBJ_RELEASE(comm);
+    }
+#endif
+}
+
 static int fallback_free(ompi_request_t **handle)
 {
     gr_fallback_request_t *h = (gr_fallback_request_t *) *handle;
@@ -397,7 +413,7 @@ static int fall_back_request(mca_coll_gpuring_module_t *module, const struct gr_
         OBJ_RELEASE(h);
         return rc;
     }
-    OBJ_RETAIN(call->comm);
+    hold(call->comm);
     *form->request = r;
     if (persistent) {
         (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);

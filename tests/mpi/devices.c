@@ -9,6 +9,7 @@
  *                rank's device has access
  *     sharing    the application maps memory of other ranks by CUDA IPC itself
  *     busy       links are made while a kernel waits
+ *     inter      an intercommunicator is freed while a call on it is under way
  *     single     buffers on devices at some ranks only
  *     differ     ranks that make different calls get an error, and are told
  *     late       the driver is loaded after MPI_Init (GPURING_MEMORY=host)
@@ -606,6 +607,40 @@ static void threads(void)
     workers_run("first calls of several threads", call_in_thread, 6, 4, 50);
 }
 
+/*
+ * Rank 0 gathers from the odd ranks. The context id is below that of the communicator that it is
+ * made from: Open MPI 4 and 5 give such an intercommunicator a reference more.
+ */
+static void inter(void)
+{
+    struct buffers *b = make();
+    MPI_Comm half, first, second, comm;
+    MPI_Request request;
+    bool even = 0 == test_rank % 2, ok = true;
+    int root = 0 == test_rank ? MPI_ROOT : even ? MPI_PROC_NULL : 0;
+
+    fill(b, 0);
+    MPI_Comm_split(MPI_COMM_WORLD, even, test_rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, even ? 1 : 0, 0, &first);
+    MPI_Comm_dup(first, &second);
+    MPI_Comm_free(&first);
+    MPI_Comm_dup(second, &comm);
+    if (!even) {
+        quick_sleep(50000);
+    }
+    MPI_Igather(b->in, COUNT, MPI_INT, b->out, COUNT, MPI_INT, root, comm, &request);
+    MPI_Comm_free(&comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    devmem_get(b->host, b->out, BYTES);
+    for (int i = 0; i < COUNT && 0 == test_rank; i++) {
+        ok = ok && b->host[i] == 1 + i;
+    }
+    tap_check(ok, "an intercommunicator is freed while a call on it is under way");
+    MPI_Comm_free(&second);
+    MPI_Comm_free(&half);
+    drop(b);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -615,6 +650,7 @@ int main(int argc, char **argv)
         {"progress", progress}, {"context", context}, {"steady", steady},   {"busy", busy},
         {"single", single},     {"differ", differ},   {"crossed", crossed}, {"late", late},
         {"threads", threads},   {"granted", granted}, {"sharing", sharing}, {"queued", queued},
+        {"inter", inter},
     };
     bool threaded = argc > 1 && 0 == strcmp(argv[1], "threads");
 

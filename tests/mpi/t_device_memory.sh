@@ -46,6 +46,8 @@ tap_check "the bound of device memory: said once" said_once 'gpuring: .*coll_gpu
 wrapper host_on_rank_0 '[ $OMPI_COMM_WORLD_RANK != 0 ] || GPURING_MEMORY=host'
 WRAPPER=$work/host_on_rank_0 on_devices "rank 0 has its buffers in host memory" good_on_devices 3 $small \
     --mca coll_gpuring_cuda 1 -- devices single
+GLIBC_TUNABLES=glibc.malloc.perturb=85 TEST_LIMIT=60 on_devices "an intercommunicator is freed while a call on it is under way" \
+    all_good 2 $small -- devices inter
 
 # each rank sees one device, and that is device 0 to it: two of them share the second
 wrapper own_device 'export CUDA_VISIBLE_DEVICES=$((OMPI_COMM_WORLD_RANK % 2))'
