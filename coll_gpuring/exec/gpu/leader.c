@@ -550,7 +550,7 @@ static int end_piece(struct gr_leader_run *run)
 
 /*
  * This rank's memory on the device cannot be mapped: neither its allocations, nor its slab. later:
- * not now, so they are copied in this call, and in some to come.
+ * not now, so they are copied in this call.
  */
 static void copy_from_now_on(struct gr_leader_run *run, int later)
 {
@@ -567,7 +567,7 @@ static void copy_from_now_on(struct gr_leader_run *run, int later)
 
         if (0 != id) {
             seen_of(run->leader, id)->unmapped = !later;
-            seen_of(run->leader, id)->uses = 0;
+            seen_of(run->leader, id)->uses = GR_LEADER_USES - 1; /* the next call may map it */
         }
     }
 }
