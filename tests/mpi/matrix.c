@@ -165,16 +165,17 @@ static void end_part(const char *part)
     }
 }
 
-/* Any level of each factor that go together. */
+/* Any level of each factor; of kinds, any that the collective takes: each is as frequent. */
 static void draw_levels(uint64_t *rng, int *level)
 {
     const int levels[NUM_FACTORS] = {NUM_COLLS, num_kinds, num_sizes, NUM_ROOTS, 2, NUM_COMMS};
 
-    do {
-        for (int f = 0; f < NUM_FACTORS; f++) {
-            level[f] = rng_below(rng, levels[f]);
-        }
-    } while (coll_infos[level[F_COLL]].reduces != (0 != kinds[level[F_KIND]].op));
+    for (int f = 0; f < NUM_FACTORS; f++) {
+        level[f] = rng_below(rng, levels[f]);
+    }
+    while (coll_infos[level[F_COLL]].reduces != (0 != kinds[level[F_KIND]].op)) {
+        level[F_KIND] = rng_below(rng, num_kinds);
+    }
 }
 
 /* Any type of the class that takes the operation. */
