@@ -11,7 +11,8 @@ AC_ARG_VAR([OMPI_INFO], [ompi_info of Open MPI; not run when cross compiling])
 AC_ARG_VAR([MPICC], [Open MPI's wrapper of the C compiler, which is asked for its flags])
 AC_ARG_VAR([MPIRUN], [mpirun of Open MPI, for tests])
 gr_ompi_given=
-gr_ompi_path=$PATH
+dnl not the scripts of this build, which env.sh puts first
+gr_ompi_path=`echo ":$PATH:" | sed "s|:$(pwd)/bin:|:|g; s|^:||; s|:*$||"`
 AS_IF([test -n "$with_ompi" && test "x$with_ompi" != xyes],
     [gr_ompi_given=$with_ompi
      gr_ompi_path=$with_ompi/bin])

@@ -49,6 +49,9 @@ ok "configure with ompi_info, --disable-cuda and --disable-ucx" configured first
 summary >"$work/expected"
 ok "--disable-cuda is --without-cuda" test "$(said CUDA)" = off
 ok "--disable-ucx is --without-ucx" test "$(said UCX)" = off
+(unset OMPI_INFO && PATH=$work/first/bin:$PATH configured first --disable-cuda --disable-ucx)
+ok "after env.sh, whose scripts come first in PATH, it finds what they run" \
+    eval '! grep -q "\"OMPI_INFO\"]=\"$work/first/bin" "$work/first/config.status"'
 configured clash --disable-ucx --with-ucx=/usr
 ok "--disable-ucx with --with-ucx=DIR is refused" grep -q 'exclude each other' "$work/err"
 
