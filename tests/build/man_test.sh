@@ -32,9 +32,10 @@ for program in bin/*; do
     tap_result $? "$name(1) has all options, and gpuring(7) names it" "$work/why"
 done
 
-# shellcheck disable=SC2046,SC2016 # a word each; marks of Markdown
-lacking man/gpuring.7 $(sed -n 's/^| `\([a-zA-Z_0-9]*\)` |.*/\1/p' "$srcdir/docs/parameters.md") >"$work/why"
-[ ! -s "$work/why" ] && [ "$(grep -c '^\.TP' man/gpuring.7)" -ge 80 ]
+# shellcheck disable=SC2016 # marks of Markdown
+mapfile -t names < <(sed -n 's/^| `\([a-zA-Z_0-9]*\)` |.*/\1/p' "$srcdir/docs/parameters.md")
+lacking man/gpuring.7 "${names[@]}" >"$work/why"
+[ ! -s "$work/why" ] && [ ${#names[@]} -gt 0 ] && [ "$(grep -c '^\.TP' man/gpuring.7)" -ge ${#names[@]} ]
 tap_result $? "gpuring(7) has all parameters and counters" "$work/why"
 lacking man/gpuring.7 planted_parameter >"$work/why"
 [ -s "$work/why" ]
