@@ -134,7 +134,7 @@ only_in_all
 # Barrier_init; what lies between levels of boards: then all fall back; the start of a request whose data have gaps
 must_end error barriers 1 malloc@mca_coll_gpuring_args_copy 'has failed: barrier: Out of resource'
 must_end right groups 1 malloc@reserve_scratch
-must_end error barriers 1 malloc@make_blocking:2 'GROUP FROM .* has failed: barrier: Out of resource' # its id is not used again
+must_end error barriers 1 calloc@gr_neighbours_alloc:10 'GROUP FROM .* has failed: barrier' # its id is not used again
 must_end error groups 1 malloc@mca_coll_gpuring_scratch_get:3 'has failed: bcast, .*: out of memory'
 if [ -n "$between_nodes" ]; then
     must_end error barriers-pml 1 isend_init:1 "$no_link" # a token is lost
