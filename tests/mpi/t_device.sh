@@ -25,6 +25,6 @@ done
 programs "user-defined operations" all_good $(depth 1 4) 3 $small -- --profile=users
 GR_HOST=1 programs "ignored arguments, host calls are ours, too" good_on_devices $(depth 1 4) 3 $small \
     --mca coll_gpuring_stage_bytes 512 -- --profile=nonsense
-in_all && GPURING_MEMORY=device on_devices "many persistent requests" good_on_devices 2 $small -- persistent types
+in_all && GPURING_MEMORY=device on_devices "many persistent requests" good_on_devices 2 $small -- persistent
 
 tap_done
