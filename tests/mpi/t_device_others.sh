@@ -23,8 +23,6 @@ on_devices "MPI_Reduce_local in pieces" all_good 1 --mca coll_gpuring_stage_byte
 FAKECUDA_LOG=$work/others on_devices "other collectives allocate nothing" good_falls_back 3 $small -- others steady
 FAKECUDA_LOG=$work/copies on_devices "each byte is copied once" good_falls_back 3 $small -- others copies
 tap_check "each byte is copied once: copies were counted" not_seen 'SKIP'
-in_all && FAKECUDA_LOG=$work/steady_pieces on_devices "other collectives in pieces allocate nothing" good_falls_back 3 $small \
-    --mca coll_gpuring_stage_bytes 512 -- others steady
 FAKECUDA_LOG=$work/parcels FAKECUDA_DELAY=3 on_devices "large messages are copied in pieces, on both sides at a time" \
     good_falls_back 3 $small --mca coll_gpuring_stage_bytes 32768 -- others parcels
 

@@ -21,7 +21,8 @@ auto  4 65536 2 managed
 END
 )
 pieces='--mca coll_gpuring_device_pool_mib 1 --mca coll_gpuring_stage_bytes 2048'
-in_all && GPURING_MEMORY=mixed FAKECUDA_DELAY=7 on_devices "in pieces: nonblocking" good_by_staging 3 $small $pieces -- $(eight_in nonblocking)
+in_all && GPURING_MEMORY=mixed FAKECUDA_DEVICES=8 FAKECUDA_RATE=100 on_devices "in pieces: nonblocking" good_by_staging \
+    3 $small $pieces -- $(eight_in nonblocking)
 GPURING_MEMORY=device FAKECUDA_RATE=100 on_devices "in pieces: persistent" good_by_staging 2 $small $pieces -- $(eight_in persistent)
 
 GPURING_MEMORY=device FAKECUDA_LOG=$work/pieces on_devices "in pieces: each byte is copied once, nothing is allocated" \
