@@ -133,7 +133,7 @@ static void sweep(enum ex_mode mode)
 
     needs_to_fetch();
     atomic_store(&nrefused, 0);
-    thinning = THINNING * (EX_THREADS == mode ? THREADS : 1) * (uint64_t) depth(3, 1);
+    thinning = THINNING * (EX_THREADS == mode ? THREADS : 1) * (uint64_t) depth(12, 1);
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         most_bytes = 4000;
         run_refused(sizes[k], 1 + k % 3, 2, 128, GR_SYNC_NONE, mode);
@@ -162,7 +162,7 @@ static void what_is_refused_comes_through_slots_where_steps_are_timed(void **sta
     (void) state;
     needs_to_fetch();
     most_bytes = 2000;
-    thinning = (uint64_t) depth(2, 1);
+    thinning = (uint64_t) depth(8, 1);
     run_refused(3, 2, 2, 256, GR_SYNC_BARRIER, EX_STEPPED);
     run_refused(4, 1, 2, 256, GR_SYNC_START, EX_STEPPED);
 }
