@@ -327,7 +327,7 @@ int main(int argc, char **argv)
     } else if (!threads) {
         test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     }
-    if (DEVMEM_HOST != task_memory) {
+    if (DEVMEM_HOST != task_memory && DEVMEM_SECRET != task_memory) {
         for (int t = 0; t < MAX_THREADS; t++) {
             ((int (*)(void **)) devmem_driver("cuCtxGetCurrent"))(&jobs[t].context);
         }
