@@ -157,8 +157,7 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"progress_thread", USER, GR_KIND_INT, -1, -1, -1, 1, &gr_settings.progress_thread,
      "1: a thread in each process progresses nonblocking and persistent collectives while the "
      "application computes; 0: only MPI calls progress them; -1 (default): a thread once there is "
-     "a "
-     "nonblocking call on a communicator some of whose ranks look for device buffers"},
+     "a nonblocking call on a communicator some of whose ranks look for device buffers"},
     {"pool_mib", USER, GR_KIND_INT, -1, 256, 1, 1 << 20, &gr_settings.pool_mib,
      "Most shared memory for links of a process, in MiB (default 256). Communicators for which it "
      "does not suffice are left to other components"},
