@@ -22,7 +22,7 @@ SHORT = {
     "TEAM_TEST_PATIENCE": "30",
     "KERNEL_TEST_FEW": "f32_sum,f64_max,bits_bxor,f64_i32_minloc",
 }
-FAILED = re.compile(r"not ok \d+(?! # (?:SKIP|TODO))(?: - )?(.*)")
+FAILED = re.compile(r"not ok (?!\d+ # (?:SKIP|TODO))\d+(?: - )?(.*)")
 GRACE = 10  # seconds that a test has for cleaning up
 MARK = "GPURING_MUTATION_RUN"
 count = itertools.count(1)
