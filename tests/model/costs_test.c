@@ -30,15 +30,7 @@ static void run(const struct sym_case *c)
 /* A case with that many chunks (pipelines) or slices (blocks) of one element. */
 static struct sym_case counted(enum gr_algo algo, enum gr_coll coll, int p, uint32_t chunks)
 {
-    struct sym_case c = {.algo = algo,
-                         .coll = coll,
-                         .p = p,
-                         .nchannels = 1,
-                         .slots = 2,
-                         .slot_elems = 1,
-                         .chunk_elems = 1,
-                         .align = 1,
-                         .seed = 1};
+    struct sym_case c = sym_smallest(algo, coll, p);
 
     sym_size(&c, chunks, 0);
     sym_set_slots(&c);

@@ -198,6 +198,9 @@ int sym_check_both_ways(struct sym *w);
 const char *sym_check_name(enum sym_check check);
 const char *sym_describe(const struct sym_case *c, char *text, size_t size);
 
+/* A case with one channel, two slots of an element each, and chunks of one; its size is not set. */
+struct sym_case sym_smallest(enum gr_algo algo, enum gr_coll coll, int p);
+
 /*
  * At least as many slots as the algorithm must have for its messages; there are slot_elems and
  * chunk_elems then.

@@ -59,6 +59,19 @@ const char *sym_describe(const struct sym_case *c, char *text, size_t size)
     return text;
 }
 
+struct sym_case sym_smallest(enum gr_algo algo, enum gr_coll coll, int p)
+{
+    return (struct sym_case) {.algo = algo,
+                              .coll = coll,
+                              .p = p,
+                              .nchannels = 1,
+                              .slots = 2,
+                              .slot_elems = 1,
+                              .chunk_elems = 1,
+                              .align = 1,
+                              .seed = 1};
+}
+
 void sym_set_slots(struct sym_case *c)
 {
     uint32_t most = gr_algo_message_chunks(c->algo, c->coll, c->p, &c->torus);

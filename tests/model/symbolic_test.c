@@ -48,15 +48,7 @@ static void expect_ok(const struct sym_case *c)
 
 static struct sym_case plain_case(const struct subject *subject, int p)
 {
-    return (struct sym_case) {.algo = subject->algo,
-                              .coll = subject->coll,
-                              .p = p,
-                              .nchannels = 1,
-                              .slots = 2,
-                              .slot_elems = 1,
-                              .chunk_elems = 1,
-                              .align = 1,
-                              .seed = 1};
+    return sym_smallest(subject->algo, subject->coll, p);
 }
 
 /* Whether the schedule depends on a root: all pipelines do. */
