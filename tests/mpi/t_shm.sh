@@ -54,7 +54,8 @@ test_program "no file may be written" 2 -- limits files
 tap_check "    and no call falls back" seen '^# gpuring calls [1-9][0-9]* handovers 0'
 test_program "a rank without address space" 3 -- limits addresses
 tap_check "    and one line says so" [ "$(lines_seen 'gpuring: no shared memory left .*ulimit')" -eq 1 ]
-for left in $(depth '0 2' '0 2 4 8 12 16 18 20 30 40'); do
+# with none left Open MPI's own collectives end some jobs
+for left in $(depth '2 4' '2 4 8 12 16 18 20 30 40'); do
     test_program "a rank that may make $left mappings more" 2 -- limits mappings "$left"
 done
 
