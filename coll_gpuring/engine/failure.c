@@ -33,15 +33,20 @@ int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why)
     return code;
 }
 
+static void report_failure(struct gr_comm *comm, enum gr_call_id id, uint64_t seq, int code,
+                           const char *what, const char *reason)
+{
+    char why[sizeof(comm->why)];
+
+    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[id].name,
+             (unsigned long long) seq, what, reason);
+    fail_aloud(comm, code, why);
+}
+
 void mca_coll_gpuring_op_report_failure(const struct gr_op *op, int code, const char *what,
                                         const char *reason)
 {
-    struct gr_comm *comm = op->queue->comm;
-    char why[sizeof(comm->why)];
-
-    snprintf(why, sizeof(why), "%s, sequence %llu: %s%s", gr_calls[op->id].name,
-             (unsigned long long) op->seq, what, reason);
-    fail_aloud(comm, code, why);
+    report_failure(op->queue->comm, op->id, op->seq, code, what, reason);
 }
 
 const char *mca_coll_gpuring_error_text(int rc)
@@ -85,18 +90,17 @@ static void describe_label(uint64_t label, char *text, size_t size)
     }
 }
 
-/* This rank's collective is named by report_failure(). */
-void mca_coll_gpuring_op_report_difference(const struct gr_op *op, int code,
-                                           const struct gr_label_pair *pair)
+void mca_coll_gpuring_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq,
+                                        int code, const struct gr_label_pair *pair)
 {
     enum gr_coll theirs = gr_label_coll(pair->posted);
-    char why[sizeof(op->comm->why)], expected[40], posted[40];
+    char why[126], expected[32], posted[32];
 
     describe_label(pair->expected, expected, sizeof(expected));
     describe_label(pair->posted, posted, sizeof(posted));
     snprintf(why, sizeof(why), "expects %s of rank %d, which calls %s: %s", expected, pair->rank,
              theirs < GR_NCOLLS ? gr_coll_name(theirs) : "no collective", posted);
-    mca_coll_gpuring_op_report_failure(op, code, why, "");
+    report_failure(comm, id, seq, code, why, "");
 }
 
 int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough)

@@ -10,6 +10,7 @@
 #ifndef GR_ENGINE_FAILURE_H
 #define GR_ENGINE_FAILURE_H
 
+#include "engine/collectives.h"
 #include "engine/comm.h"
 
 #include <stdbool.h>
@@ -37,11 +38,11 @@ void mca_coll_gpuring_op_report_failure(const struct gr_op *op, int code, const 
 void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc);
 
 /*
- * The same where a message is of another call than this rank's: names both. code: of
- * gr_label_error(). pair->rank: of the communicator.
+ * The same for the call `seq` of the communicator, where a message is of another call than this
+ * rank's: names both. code: of gr_label_error(). pair->rank: of the communicator.
  */
-void mca_coll_gpuring_op_report_difference(const struct gr_op *op, int code,
-                                           const struct gr_label_pair *pair);
+void mca_coll_gpuring_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq,
+                                        int code, const struct gr_label_pair *pair);
 
 /* An error code in words. */
 const char *mca_coll_gpuring_error_text(int rc);

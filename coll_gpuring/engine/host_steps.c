@@ -238,7 +238,8 @@ int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved)
         op->run.host.op.refused.error = 0;
     }
     if (GR_ERR_DIFFER == rc || GR_ERR_TRUNCATE == rc) {
-        mca_coll_gpuring_op_report_difference(op, rc, &op->run.host.op.differs);
+        mca_coll_gpuring_report_difference(op->queue->comm, op->id, op->seq, rc,
+                                           &op->run.host.op.differs);
     } else if (rc < 0) {
         mca_coll_gpuring_op_report_error(op, rc);
     }

@@ -397,45 +397,13 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
     }
 }
 
-/*
- * Append a blocking op. The short way for an op that only posts a message to its board and takes
- * those of the others, when no op is before it: post, and take for a while. It does not call
- * op->exec, which would cost some 5% of the latency. Returns whether the op is done; if not, it is
- * in the queue and advances as any other. The caller holds the queue, and no other thread appends
- * to it: blocking calls come one at a time, and all others have queues of their own.
- */
-static bool do_at_once(struct gr_op_queue *queue, struct gr_op *op)
-{
-    struct gr_mailbox *box;
-    int rc = 0;
-    unsigned k;
-
-    append(queue, op);
-    if (gr_op_has_agreement(op) || NULL == op->early.call || queue->unposted != op ||
-        first_of(queue) != op || !try_post(queue, op)) {
-        return false;
-    }
-    queue->unposted = NULL;
-    op->phase = GR_OP_RUNNING;
-    box = early_box(queue, op);
-    for (k = mca_coll_gpuring_polls_per_progress(); k > 0 && 0 == rc; k--) {
-        rc = gr_mailbox_take(box, op->early.call, &queue->watch.moved);
-    }
-    if (1 != rc) {
-        return false; /* an error, too, is left to op->exec */
-    }
-    remove_first(queue);
-    mca_coll_gpuring_op_end(op);
-    return true;
-}
-
 int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
 {
     unsigned polls, k;
-    bool over;
+    bool over = false;
 
     gr_lock(&queue->busy);
-    over = do_at_once(queue, op);
+    append(queue, op);
     for (;;) {
         /* a probe's times are those of messages, which only progress sees */
         polls = NULL != op->probe ? 1

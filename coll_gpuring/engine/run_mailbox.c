@@ -78,7 +78,7 @@ static int report_difference(const struct gr_op *op, int rc)
         gr_mailbox_difference(&boards->box, posts_in_turn(op) ? &c->now : &c->whole);
 
     pair.rank = boards->group.first + pair.rank * boards->group.step;
-    mca_coll_gpuring_op_report_difference(op, rc, &pair);
+    mca_coll_gpuring_report_difference(op->queue->comm, op->id, op->seq, rc, &pair);
     return rc;
 }
 

@@ -4,31 +4,12 @@
 
 #include "opal/datatype/opal_convertor.h"
 
-size_t mca_coll_gpuring_type_size(struct ompi_datatype_t *type)
-{
-    size_t size;
-
-    ompi_datatype_type_size(type, &size);
-    return size;
-}
-
 ptrdiff_t mca_coll_gpuring_type_extent(struct ompi_datatype_t *type)
 {
     ptrdiff_t extent;
 
     ompi_datatype_type_extent(type, &extent);
     return extent;
-}
-
-bool mca_coll_gpuring_is_contiguous(struct ompi_datatype_t *type, size_t count)
-{
-    /* asking for two is enough; the function takes an int */
-    return 0 != ompi_datatype_is_contiguous_memory_layout(type, count > 1 ? 2 : 1);
-}
-
-unsigned char *mca_coll_gpuring_contiguous_start(const void *buf, struct ompi_datatype_t *type)
-{
-    return (unsigned char *) buf + type->super.true_lb;
 }
 
 int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count,

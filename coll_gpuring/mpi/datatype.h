@@ -8,19 +8,30 @@
 BEGIN_C_DECLS
 
 /* Bytes of an element's data, and from one element to the next. */
-size_t mca_coll_gpuring_type_size(struct ompi_datatype_t *type);
+static inline size_t mca_coll_gpuring_type_size(struct ompi_datatype_t *type)
+{
+    return type->super.size;
+}
 ptrdiff_t mca_coll_gpuring_type_extent(struct ompi_datatype_t *type);
 
 /*
  * Whether `count` elements are one run of bytes; then, the first byte of the data of a buffer of
  * them.
  */
-bool mca_coll_gpuring_is_contiguous(struct ompi_datatype_t *type, size_t count);
+static inline bool mca_coll_gpuring_is_contiguous(struct ompi_datatype_t *type, size_t count)
+{
+    /* asking for two is enough; the function takes an int */
+    return 0 != ompi_datatype_is_contiguous_memory_layout(type, count > 1 ? 2 : 1);
+}
 static inline bool mca_coll_gpuring_is_gapless(struct ompi_datatype_t *type)
 {
     return mca_coll_gpuring_is_contiguous(type, 2);
 }
-unsigned char *mca_coll_gpuring_contiguous_start(const void *buf, struct ompi_datatype_t *type);
+static inline unsigned char *mca_coll_gpuring_contiguous_start(const void *buf,
+                                                               struct ompi_datatype_t *type)
+{
+    return (unsigned char *) buf + type->super.true_lb;
+}
 
 /*
  * Pack `count` elements of a buffer in host memory into bytes, or unpack them again. OMPI error

@@ -30,6 +30,7 @@
 #include "mpi/fallback.h"
 #include "mpi/module.h"
 #include "mpi/op.h"
+#include "mpi/plan.h"
 #include "mpi/report.h"
 #include "mpi/request.h"
 #include "mpi/runtime.h"
@@ -186,16 +187,19 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
                        const struct gr_form *form)
 {
     struct gr_op_queue *queue = module->comm.queues[GR_ORDER_BLOCKING];
-    struct gr_mpi_op *op = mca_coll_gpuring_blocking_op(module);
+    struct gr_mpi_op *op;
     int rc;
 
+    op = mca_coll_gpuring_blocking_op(module);
     if (NULL == op) {
         return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
-
     if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
         rc = do_op(queue, &op->base);
+        if (OMPI_SUCCESS == rc) {
+            mca_coll_gpuring_plan_make(module, op);
+        }
     }
     return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->base.fallback)
                                         : fail_call(module, call, rc);
@@ -347,6 +351,12 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
 {
     int reason, rc;
 
+    /* where there are plans, gpuring does the communicator's calls */
+    if (NULL != module->plans && GR_BLOCKING == form->kind &&
+        OMPI_SUCCESS == gr_ompi_failure(&module->comm) &&
+        mca_coll_gpuring_plan_run(module, call, &rc)) {
+        return fail_call(module, call, rc);
+    }
     if (call->id >= GR_NSUPPORTED || !module->takes) {
         return mca_coll_gpuring_gpu_possible()
                    ? fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED)

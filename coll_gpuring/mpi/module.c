@@ -18,6 +18,7 @@
 #include "engine/progress_thread.h"
 #include "mpi/blocking_op.h"
 #include "mpi/entry.h"
+#include "mpi/plan.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
@@ -197,6 +198,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     mca_coll_gpuring_comm_init(&module->comm, &gr_process);
     module->all_gpu = false;
     module->op = NULL;
+    module->plans = NULL;
     module->hosts[0] = module->hosts[1] = NULL;
     atomic_init(&module->decided, false);
     module->refused = -1;
@@ -208,6 +210,7 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
 {
     forget_saved(module);
     mca_coll_gpuring_blocking_op_end(module);
+    mca_coll_gpuring_plans_free(module->plans);
     mca_coll_gpuring_comm_free(&module->comm);
     mca_coll_gpuring_stage_delete(module->stage);
 }

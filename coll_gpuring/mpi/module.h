@@ -13,6 +13,7 @@
 BEGIN_C_DECLS
 
 struct gr_mpi_op;
+struct gr_plans;
 struct gr_stage;
 
 /* By __typeof__, since the neighbourhood collectives have no function types of their own. */
@@ -32,6 +33,7 @@ typedef struct mca_coll_gpuring_module {
     int refused;          /* an enum gr_fallback_reason; -1: it does */
     bool all_gpu;         /* every rank may have buffers on a device */
     struct gr_mpi_op *op; /* of blocking calls (blocking_op.h); NULL: none at present. Owned */
+    struct gr_plans *plans; /* of blocking calls (plan.h); NULL: none yet. Owned */
 
     const void *hosts[2]; /* send and receive buffer of the last call without a CUDA driver */
     _Atomic(struct gr_stage *) stage; /* kept for blocking fallbacks; NULL: none, or in use */

@@ -144,9 +144,9 @@ static double bus_factor(enum gr_coll coll, int ranks)
 }
 
 /* A locked instruction would wait for all stores before it, a mailbox's post among them. */
-static void add(counter_t *counter, unsigned long long value)
+static inline void add_by(bool threaded, counter_t *counter, unsigned long long value)
 {
-    if (gr_threaded()) {
+    if (threaded) {
         atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
     } else {
         atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value,
@@ -154,12 +154,19 @@ static void add(counter_t *counter, unsigned long long value)
     }
 }
 
+static void add(counter_t *counter, unsigned long long value)
+{
+    add_by(gr_threaded(), counter, value);
+}
+
 void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size,
                                  double us)
 {
-    add(&calls[id], 1);
-    add(&bytes[id], size);
-    add(&by_way[way], 1);
+    bool threaded = gr_threaded();
+
+    add_by(threaded, &calls[id], 1);
+    add_by(threaded, &bytes[id], size);
+    add_by(threaded, &by_way[way], 1);
     if (device) {
         add(&on_device[id], 1);
     }

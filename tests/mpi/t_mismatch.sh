@@ -7,7 +7,7 @@ boards="--mca coll_gpuring_algorithm mailbox --mca coll_gpuring_timeout 5 --mca 
 
 # Rank 1 names its call and that of rank 0, which hears of it.
 names_both() { # COMMUNICATOR CALL EXPECTED OTHER-CALL
-    seen "gpuring: rank 1 of $1 has failed: $2, sequence 2: expects $3 of rank 0, which calls $4\."
+    seen "gpuring: rank 1 of $1 has failed: $2, sequence 8: expects $3 of rank 0, which calls $4\."
 }
 told() { seen "gpuring: rank 0 of $1: rank 1 has failed \\($2"; }
 

@@ -218,6 +218,25 @@ static void draw_collective(struct drawing *d, struct step *s, int k)
     }
 }
 
+/*
+ * Whether step k is the collective before it once more: what gpuring keeps of a kind of call is used
+ * where calls repeat. Only from a blocking one, since what is pending may stand in the way.
+ */
+static bool draw_again(struct drawing *d, struct step *s, int k)
+{
+    const int percent = d->options->profile->again;
+    const struct step *before = s - 1;
+    const uint64_t key = s->key;
+
+    if (0 == percent || k < 1 || STEP_COLLECTIVE != before->kind || BLOCKING != before->form ||
+        below(d, 100) >= percent) {
+        return false;
+    }
+    *s = *before;
+    s->key = key;
+    return true;
+}
+
 static void draw_messages(struct drawing *d, struct step *s)
 {
     s->kind = STEP_MESSAGES;
@@ -304,6 +323,9 @@ static void draw_step(struct drawing *d, int k)
               frees = comms + p->frees, starts = frees + p->starts, releases = starts + p->releases;
 
     s->key = rng_next(&d->rng);
+    if (draw_again(d, s, k)) {
+        return;
+    }
     if (d->idup >= 0 && percent >= 75) {
         draw_idup_wait(d, s);
     } else if (percent < messages) {

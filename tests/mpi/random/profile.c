@@ -28,6 +28,7 @@ static const struct profile rows[] = {
     {.name = "comms", .comms = 30, .frees = 10},
     {.name = "orders", .forms = "bnnp", .messages = 4, .comms = 30, .frees = 3},
     {.name = "freed", .forms = "nnp", .comms = 25, .frees = 20},
+    {.name = "again", .forms = "bbbn", .again = 75},
 };
 
 static void change(int *weight, int by)
@@ -48,6 +49,7 @@ static void apply(struct profile *p, const struct profile *row)
     change(&p->in_place, row->in_place);
     change(&p->nonsense, row->nonsense);
     change(&p->users, row->users);
+    change(&p->again, row->again);
 }
 
 bool profile_apply(struct profile *p, const char *names)

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plans of small calls, and how they run (plan.h). */
+#include "mpi/plan.h"
+
+#include "engine/devices.h"
+#include "engine/failure.h"
+#include "engine/log.h"
+#include "engine/op_queue.h"
+#include "engine/params.h"
+#include "engine/run_mailbox.h"
+#include "engine/runtime.h"
+#include "engine/stats.h"
+#include "engine/watchdog.h"
+#include "mpi/call.h"
+#include "mpi/datatype.h"
+#include "mpi/module.h"
+#include "mpi/op.h"
+#include "mpi/runtime.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "exec/mailbox.h"
+#include "link/team.h"
+#include "sched/sched.h"
+
+#include <stdlib.h>
+
+/*
+ * What makes calls alike. The type and the operation of a reduction are MPI's own, which nobody
+ * frees; other types count by their bytes, since a handle may stand for another type later.
+ */
+struct kind {
+    enum gr_call_id id;
+    int root;
+    size_t count; /* reductions: elements; others: bytes of the receive buffer or block; barrier: 0 */
+    struct ompi_datatype_t *type; /* NULL: no reduction */
+    struct ompi_op_t *reduction;
+    bool in_place;
+};
+
+struct gr_plan_of_call {
+    struct kind kind;
+    size_t bytes;                /* of the call, for counters */
+    struct gr_comm *comm;        /* borrowed */
+    struct gr_boards *boards;    /* of the communicator; borrowed */
+    struct gr_mailbox_call call; /* of now, or the last: blocking calls come one at a time */
+    const void *hosts[2];        /* its buffers: they are in host memory */
+    uint64_t seq;                /* its number */
+};
+
+/* ---- which plan ---- */
+
+/* Whether plans are made of such calls; then *kind is the call's. */
+static inline bool find_kind(const struct gr_call *call, struct kind *kind)
+{
+    *kind = (struct kind) {.id = call->id, .root = call->root};
+    switch (call->id) {
+    case GR_CALL_BARRIER:
+        return true;
+    case GR_CALL_BCAST:
+        kind->count = call->rcount * mca_coll_gpuring_type_size(call->rtype);
+        return mca_coll_gpuring_is_contiguous(call->rtype, call->rcount);
+    case GR_CALL_ALLREDUCE:
+    case GR_CALL_REDUCE:
+    case GR_CALL_REDUCE_SCATTER_BLOCK:
+        kind->count = call->rcount;
+        kind->type = call->rtype;
+        kind->reduction = call->reduction;
+        break;
+    case GR_CALL_ALLGATHER:
+    case GR_CALL_ALLTOALL:
+        kind->count = call->rcount * mca_coll_gpuring_type_size(call->rtype);
+        if (!mca_coll_gpuring_is_gapless(call->rtype) ||
+            (MPI_IN_PLACE != call->sbuf && !mca_coll_gpuring_is_gapless(call->stype))) {
+            return false;
+        }
+        break;
+    default:
+        return false;
+    }
+    kind->in_place = MPI_IN_PLACE == call->sbuf;
+    /* in place these two need a copy */
+    return !kind->in_place ||
+           (GR_CALL_REDUCE_SCATTER_BLOCK != call->id && GR_CALL_ALLTOALL != call->id);
+}
+
+static inline bool is_kind(const struct kind *a, const struct kind *b)
+{
+    return a->count == b->count && a->id == b->id && a->root == b->root && a->type == b->type &&
+           a->reduction == b->reduction && a->in_place == b->in_place;
+}
+
+static inline uint32_t hash_of(const struct kind *kind)
+{
+    uint64_t h = kind->count ^ (uint64_t) kind->id << 56 ^ (uint64_t) kind->root << 32 ^
+                 (uint64_t) (uintptr_t) kind->type << 8 ^ (uint64_t) (uintptr_t) kind->reduction;
+
+    return (uint32_t) ((h * UINT64_C(0x9e3779b97f4a7c15)) >> 32) | 1;
+}
+
+/* The first of the two places that a kind may have. */
+static inline unsigned place_of(uint32_t hash)
+{
+    return (hash >> 16) & (GR_PLANS - 2);
+}
+
+static inline struct gr_plan_of_call *find(const struct gr_plans *plans, const struct kind *kind)
+{
+    unsigned k = place_of(hash_of(kind)), end = k + 2;
+
+    for (; k < end; k++) {
+        if (NULL != plans->at[k] && is_kind(&plans->at[k]->kind, kind)) {
+            return plans->at[k];
+        }
+    }
+    return NULL;
+}
+
+/* ---- a call ---- */
+
+/*
+ * Whether the buffers are in host memory. On a communicator whose ranks expected no devices a CUDA
+ * driver may be loaded later, and then the long way looks where the buffers are. The buffers of the
+ * last call before that are known.
+ */
+static inline bool in_host_memory(struct gr_plan_of_call *plan, const struct gr_call *call)
+{
+    if (plan->hosts[0] == call->sbuf && plan->hosts[1] == call->rbuf) {
+        return true;
+    }
+    if (mca_coll_gpuring_gpu_loaded()) {
+        return false;
+    }
+    plan->hosts[0] = call->sbuf;
+    plan->hosts[1] = call->rbuf;
+    return true;
+}
+
+/* Buffers in the terms of mailboxes; mpi/buffers.c does it for all calls. */
+static inline void set_buffers(struct gr_plan_of_call *plan, const struct gr_call *call)
+{
+    struct gr_mailbox_call *now = &plan->call;
+
+    switch (call->id) {
+    case GR_CALL_BARRIER:
+        return; /* they are the plan's own */
+    case GR_CALL_BCAST:
+        now->in = now->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
+        return;
+    case GR_CALL_ALLGATHER:
+    case GR_CALL_ALLTOALL:
+        now->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
+        now->in = plan->kind.in_place ? now->out + (size_t) plan->comm->rank * plan->kind.count
+                                      : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+        return;
+    default:
+        now->out = call->rbuf;
+        now->in = plan->kind.in_place ? call->rbuf : call->sbuf;
+        now->reducer.ctx = (void *) call;
+    }
+}
+
+static int poll(void *ctx, uint64_t *moved)
+{
+    struct gr_plan_of_call *plan = ctx;
+    struct gr_mailbox *box = &plan->boards->box;
+    struct gr_label_pair pair;
+    int rc;
+
+    if (!gr_mailbox_is_posted(box, &plan->call) && !gr_mailbox_post(box, &plan->call)) {
+        return GR_AGAIN;
+    }
+    rc = gr_mailbox_take(box, &plan->call, moved);
+    if (rc >= 0) {
+        return rc > 0 ? GR_DONE : GR_AGAIN;
+    }
+    pair = gr_mailbox_difference(box, &plan->call);
+    pair.rank = plan->boards->group.first + pair.rank * plan->boards->group.step;
+    mca_coll_gpuring_report_difference(plan->comm, plan->kind.id, plan->seq, rc, &pair);
+    return rc;
+}
+
+static void explain(void *ctx, char *text, size_t size)
+{
+    const struct gr_plan_of_call *plan = ctx;
+
+    mca_coll_gpuring_mailbox_explain(plan->boards, &plan->call, "mailbox", text, size);
+}
+
+/* The other ranks' posts have not all come yet. 0, or GR_ERR_... */
+static int wait_for_others(struct gr_plan_of_call *plan)
+{
+    const struct gr_waiting waiting = {plan->comm, gr_calls[plan->kind.id].name, plan->seq, explain,
+                                       plan};
+    unsigned polls = mca_coll_gpuring_polls_per_progress();
+    uint64_t moved = 0;
+    int rc = GR_AGAIN;
+
+    while (GR_AGAIN == rc && --polls > 0) {
+        rc = poll(plan, &moved);
+    }
+    return GR_AGAIN == rc ? mca_coll_gpuring_wait(poll, &waiting) : rc;
+}
+
+bool mca_coll_gpuring_plan_run(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                               int *rc)
+{
+    struct gr_plan_of_call *plan;
+    struct kind kind;
+    uint64_t moved = 0;
+    double start;
+    int error;
+
+    if (!find_kind(call, &kind)) {
+        return false;
+    }
+    plan = find(module->plans, &kind);
+    if (NULL == plan || !in_host_memory(plan, call)) {
+        return false;
+    }
+    start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+    plan->seq = ++module->comm.queues[GR_ORDER_BLOCKING]->seq;
+    set_buffers(plan, call);
+    gr_mailbox_begin(&plan->boards->box, &plan->call);
+    error = poll(plan, &moved);
+    if (GR_AGAIN == error) {
+        error = wait_for_others(plan);
+    }
+    if (0 == error) {
+        mca_coll_gpuring_stats_call(kind.id, GR_WAY_MAILBOX, false, module->comm.size, plan->bytes,
+                                    0 != start ? 1e6 * (gr_runtime_now() - start) : 0);
+    }
+    *rc = mca_coll_gpuring_to_ompi(error);
+    return true;
+}
+
+/* ---- making one ---- */
+
+/* Whether the op's call, which is done, only posted to a mailbox and took from it. */
+static bool may_have_plan(const struct gr_mpi_op *op)
+{
+    const struct gr_op *base = &op->base;
+
+    return &mca_coll_gpuring_run_mailbox == base->exec && NULL != base->early.call &&
+           GR_WAY_MAILBOX == base->early.way && !base->comm->gpu && !op->stages &&
+           GR_FINISH_NONE == op->finish && gr_settings.verbose < 2; /* which says each call's choice */
+}
+
+/* What a barrier posts: any byte. */
+static const unsigned char token = 1;
+
+static struct gr_plan_of_call *plan_new(const struct gr_mpi_op *op, const struct kind *kind)
+{
+    struct gr_plan_of_call *plan = gr_calloc(1, sizeof(*plan));
+
+    if (NULL != plan) {
+        plan->kind = *kind;
+        plan->bytes = gr_call_has_buffers(kind->id) ? op->base.data.bytes : 0;
+        plan->comm = op->base.comm;
+        plan->boards = gr_team_boards(op->base.queue->team, GR_WAY_MAILBOX);
+        plan->call = op->base.run.mailbox.whole;
+        if (GR_CALL_BARRIER == kind->id) {
+            plan->call.in = &token;
+        }
+        plan->hosts[0] = op->call.sbuf;
+        plan->hosts[1] = op->call.rbuf;
+    }
+    return plan;
+}
+
+void mca_coll_gpuring_plan_make(mca_coll_gpuring_module_t *module, const struct gr_mpi_op *op)
+{
+    struct gr_plan_of_call *plan;
+    struct gr_plans *plans;
+    struct kind kind;
+    uint32_t hash;
+    unsigned k;
+
+    if (!may_have_plan(op) || !find_kind(&op->call, &kind)) {
+        return;
+    }
+    if (NULL == module->plans) { /* many communicators have one call */
+        module->plans = gr_calloc(1, sizeof(*module->plans));
+    }
+    plans = module->plans;
+    if (NULL == plans) {
+        return;
+    }
+    hash = hash_of(&kind);
+    k = place_of(hash);
+    /* of a thousand sizes in turn none is worth it */
+    if (hash != plans->missed[k / 2]) {
+        plans->missed[k / 2] = hash;
+        return;
+    }
+    plan = plan_new(op, &kind);
+    if (NULL != plan) {
+        k += NULL != plans->at[k];
+        free(plans->at[k]);
+        plans->at[k] = plan;
+    }
+}
+
+void mca_coll_gpuring_plans_free(struct gr_plans *plans)
+{
+    for (int k = 0; NULL != plans && k < GR_PLANS; k++) {
+        free(plans->at[k]);
+    }
+    free(plans);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plans: what a rank keeps of a kind of call, so that the next call of the kind decides nothing.
+ *
+ * A plan holds for blocking calls in host memory among ranks that share one mailbox
+ * (exec/mailbox.h), without a copy of their own: the buffers are one run of bytes each. Whether a
+ * call is of the kind follows from its arguments alone: collective, root, bytes, and for reductions
+ * type and operation. Nothing in a plan was agreed on with other ranks, so a rank may lose one, or
+ * not make it for lack of memory: its call then takes the long way, to the same mailbox.
+ *
+ * The first calls of a kind take the long way (dispatch.c). The second in a row makes the plan.
+ */
+#ifndef GR_MPI_PLAN_H
+#define GR_MPI_PLAN_H
+
+#include "mpi/ompi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+struct gr_call;
+struct gr_mpi_op;
+struct gr_plan_of_call;
+struct mca_coll_gpuring_module;
+
+#define GR_PLANS 32 /* most of a communicator, a power of two */
+
+/* A communicator's plans. All zero: there are none. */
+struct gr_plans {
+    struct gr_plan_of_call *at[GR_PLANS]; /* by the hash of their kinds; NULL: none. Owned */
+    uint32_t missed[GR_PLANS / 2]; /* [pair of places]: hash of the last kind not found there */
+};
+
+/*
+ * Do a blocking call by its plan. Returns whether there is one; then *rc is an OMPI error code, and
+ * the communicator has failed if it is one. The module has plans, and its communicator has not
+ * failed.
+ */
+bool mca_coll_gpuring_plan_run(struct mca_coll_gpuring_module *module, const struct gr_call *call,
+                               int *rc);
+
+/* A blocking call without a plan is done: make one, where there may be one and it pays. */
+void mca_coll_gpuring_plan_make(struct mca_coll_gpuring_module *module, const struct gr_mpi_op *op);
+
+/* Free a communicator's plans. */
+void mca_coll_gpuring_plans_free(struct gr_plans *plans);
+
+END_C_DECLS
+
+#endif
