@@ -5,6 +5,7 @@
 
 #include "engine/collectives.h"
 #include "engine/comm.h"
+#include "engine/params.h"
 
 #include "sched/protocol.h"
 #include "timing/timer.h"
@@ -27,7 +28,12 @@ void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id);
 void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason);
 
 /* Whether the times of calls are wanted. */
-bool mca_coll_gpuring_stats_timed(void);
+static inline bool mca_coll_gpuring_stats_timed(void)
+{
+    const char *report = gr_settings.report;
+
+    return NULL != report && 'n' != report[0]; /* "none" */
+}
 
 /*
  * By which constants calls on the process's first communicator with device links choose, once these

@@ -114,6 +114,9 @@ static inline int gr_mailbox_is_posted(const struct gr_mailbox *box,
  */
 int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved);
 
+/* gr_mailbox_post(), unless the call has been posted; then gr_mailbox_take(), which is returned. */
+int gr_mailbox_poll(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved);
+
 /* A word that another rank changes, and the value that it is to have. word NULL: nothing is known. */
 struct gr_awaited {
     const _Atomic uint64_t *word;

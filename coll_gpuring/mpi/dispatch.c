@@ -346,17 +346,12 @@ static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr
     return fall_back(module, call, &parts, reason);
 }
 
-int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                              const struct gr_form *form)
+/* A call without a plan. Not inline: what it saves of registers, calls with a plan need not save. */
+__attribute__((noinline)) static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                    const struct gr_form *form)
 {
     int reason, rc;
 
-    /* where there are plans, gpuring does the communicator's calls */
-    if (NULL != module->plans && GR_BLOCKING == form->kind &&
-        OMPI_SUCCESS == gr_ompi_failure(&module->comm) &&
-        mca_coll_gpuring_plan_run(module, call, &rc)) {
-        return fail_call(module, call, rc);
-    }
     if (call->id >= GR_NSUPPORTED || !module->takes) {
         return mca_coll_gpuring_gpu_possible()
                    ? fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED)
@@ -386,4 +381,18 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
     default:
         return do_persistent(module, call, form);
     }
+}
+
+int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                              const struct gr_form *form)
+{
+    int rc;
+
+    /* where there are plans, gpuring does the communicator's calls */
+    if (NULL != module->plans && GR_BLOCKING == form->kind &&
+        OMPI_SUCCESS == gr_ompi_failure(&module->comm) &&
+        mca_coll_gpuring_plan_run(module, call, &rc)) {
+        return OMPI_SUCCESS == rc ? rc : fail_call(module, call, rc);
+    }
+    return dispatch(module, call, form);
 }

@@ -12,6 +12,8 @@
 
 #define LIST(...) __VA_ARGS__
 
+static const struct gr_form blocking = {.kind = GR_BLOCKING};
+
 /*
  * The three entry points of a collective: its own parameters, each with a comma behind it, and what
  * they are in struct gr_call.
@@ -21,8 +23,8 @@
                             mca_coll_base_module_t *module)                                   \
     {                                                                                         \
         struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                          \
-        struct gr_form form = {.kind = GR_BLOCKING};                                          \
-        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form); \
+        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call,         \
+                                         &blocking);                                          \
     }                                                                                         \
     static int enter_i##name(parameters struct ompi_communicator_t *comm,                     \
                              ompi_request_t **request, mca_coll_base_module_t *module)        \
@@ -119,8 +121,7 @@ ENTRIES(neighbor_alltoallw, GR_CALL_NEIGHBOR_ALLTOALLW,
 static int enter_reduce_local(REDUCED, mca_coll_base_module_t *module)
 {
     struct gr_call call = {.id = GR_CALL_REDUCE_LOCAL, OF_REDUCED};
-    struct gr_form form = {.kind = GR_BLOCKING};
-    return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form);
+    return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &blocking);
 }
 
 void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool host, bool staged)

@@ -104,16 +104,25 @@ static inline unsigned place_of(uint32_t hash)
     return (hash >> 16) & (GR_PLANS - 2);
 }
 
-static inline struct gr_plan_of_call *find(const struct gr_plans *plans, const struct kind *kind)
+static struct gr_plan_of_call *find_by_hash(struct gr_plans *plans, const struct kind *kind)
 {
     unsigned k = place_of(hash_of(kind)), end = k + 2;
 
     for (; k < end; k++) {
         if (NULL != plans->at[k] && is_kind(&plans->at[k]->kind, kind)) {
+            plans->last[kind->id] = plans->at[k];
             return plans->at[k];
         }
     }
     return NULL;
+}
+
+/* Mostly it is that of the collective's last call. */
+static inline struct gr_plan_of_call *find(struct gr_plans *plans, const struct kind *kind)
+{
+    struct gr_plan_of_call *plan = plans->last[kind->id];
+
+    return NULL != plan && is_kind(&plan->kind, kind) ? plan : find_by_hash(plans, kind);
 }
 
 /* ---- a call ---- */
@@ -160,17 +169,13 @@ static inline void set_buffers(struct gr_plan_of_call *plan, const struct gr_cal
     }
 }
 
-static int poll(void *ctx, uint64_t *moved)
+static inline int poll(struct gr_plan_of_call *plan, uint64_t *moved)
 {
-    struct gr_plan_of_call *plan = ctx;
     struct gr_mailbox *box = &plan->boards->box;
     struct gr_label_pair pair;
     int rc;
 
-    if (!gr_mailbox_is_posted(box, &plan->call) && !gr_mailbox_post(box, &plan->call)) {
-        return GR_AGAIN;
-    }
-    rc = gr_mailbox_take(box, &plan->call, moved);
+    rc = gr_mailbox_poll(box, &plan->call, moved);
     if (rc >= 0) {
         return rc > 0 ? GR_DONE : GR_AGAIN;
     }
@@ -178,6 +183,11 @@ static int poll(void *ctx, uint64_t *moved)
     pair.rank = plan->boards->group.first + pair.rank * plan->boards->group.step;
     mca_coll_gpuring_report_difference(plan->comm, plan->kind.id, plan->seq, rc, &pair);
     return rc;
+}
+
+static int poll_again(void *ctx, uint64_t *moved)
+{
+    return poll(ctx, moved);
 }
 
 static void explain(void *ctx, char *text, size_t size)
@@ -199,7 +209,7 @@ static int wait_for_others(struct gr_plan_of_call *plan)
     while (GR_AGAIN == rc && --polls > 0) {
         rc = poll(plan, &moved);
     }
-    return GR_AGAIN == rc ? mca_coll_gpuring_wait(poll, &waiting) : rc;
+    return GR_AGAIN == rc ? mca_coll_gpuring_wait(poll_again, &waiting) : rc;
 }
 
 bool mca_coll_gpuring_plan_run(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -296,7 +306,10 @@ void mca_coll_gpuring_plan_make(mca_coll_gpuring_module_t *module, const struct 
     plan = plan_new(op, &kind);
     if (NULL != plan) {
         k += NULL != plans->at[k];
-        free(plans->at[k]);
+        if (NULL != plans->at[k]) {
+            plans->last[plans->at[k]->kind.id] = NULL;
+            free(plans->at[k]);
+        }
         plans->at[k] = plan;
     }
 }

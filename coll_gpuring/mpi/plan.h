@@ -15,6 +15,8 @@
 
 #include "mpi/ompi.h"
 
+#include "engine/collectives.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +33,7 @@ struct mca_coll_gpuring_module;
 struct gr_plans {
     struct gr_plan_of_call *at[GR_PLANS]; /* by the hash of their kinds; NULL: none. Owned */
     uint32_t missed[GR_PLANS / 2]; /* [pair of places]: hash of the last kind not found there */
+    struct gr_plan_of_call *last[GR_NSUPPORTED]; /* of the collective's last call; NULL: none */
 };
 
 /*

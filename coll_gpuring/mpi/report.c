@@ -120,13 +120,6 @@ int mca_coll_gpuring_stats_register(void)
     return rc;
 }
 
-bool mca_coll_gpuring_stats_timed(void)
-{
-    const char *report = gr_settings.report;
-
-    return NULL != report && 'n' != report[0]; /* "none" */
-}
-
 /* Factor from algbw to busbw; docs/measuring.md. */
 static double bus_factor(enum gr_coll coll, int ranks)
 {

@@ -10,6 +10,8 @@ short=$(depth 2 3) # seconds
 for np in $(depth '2 5' '2 3 5'); do
     programs "programs" good_through_gpuring $short $np --
 done
+programs "calls that repeat" good_through_gpuring $short 3 -- --profile=eight,again
+in_all && programs "calls that repeat, many ranks" good_through_gpuring 3 9 --mca coll_gpuring_progress_thread 1 -- --profile=eight,again
 in_all && programs "without mailboxes" good_through_gpuring 3 4 --mca coll_gpuring_mailbox_bytes 0 --
 programs "small slots" good_through_gpuring $short 3 $small --mca coll_gpuring_mailbox_bytes 0 -- --max-bytes=40000
 programs "with a thread" good_through_gpuring $short 3 --mca coll_gpuring_progress_thread 1 --
