@@ -355,11 +355,6 @@ void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason)
     atomic_fetch_add(&self->world->fallbacks, 1);
 }
 
-bool mca_coll_gpuring_stats_timed(void)
-{
-    return false;
-}
-
 void mca_coll_gpuring_stats_constants(const struct gr_comm *comm, enum gr_path path,
                                       enum gr_constant_source least)
 {
