@@ -153,7 +153,7 @@ static void prefetch_next(const struct gr_mailbox *box, uint64_t epoch, size_t b
     }
 }
 
-static inline int post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
+int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
     unsigned char *set;
     size_t bytes;
@@ -174,11 +174,6 @@ static inline int post(struct gr_mailbox *box, const struct gr_mailbox_call *cal
     prefetch_next(box, call->epoch, box->posted_bytes);
     box->posted_bytes = bytes;
     return 1;
-}
-
-int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
-{
-    return post(box, call);
 }
 
 /*
@@ -420,7 +415,7 @@ static int difference_code(const struct gr_mailbox *box, const struct gr_mailbox
     return gr_label_error(&pair);
 }
 
-static inline int take_all(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
     assert(call->epoch == box->taken + 1);
     if (!take(box, call, moved)) {
@@ -433,17 +428,12 @@ static inline int take_all(struct gr_mailbox *box, struct gr_mailbox_call *call,
     return 1;
 }
 
-int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
-{
-    return take_all(box, call, moved);
-}
-
 int gr_mailbox_poll(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
-    if (!gr_mailbox_is_posted(box, call) && !post(box, call)) {
+    if (!gr_mailbox_is_posted(box, call) && !gr_mailbox_post(box, call)) {
         return 0;
     }
-    return take_all(box, call, moved);
+    return gr_mailbox_take(box, call, moved);
 }
 
 struct gr_awaited gr_mailbox_awaits(const struct gr_mailbox *box,
