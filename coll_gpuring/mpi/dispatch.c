@@ -347,8 +347,9 @@ static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr
 }
 
 /* A call without a plan. Not inline: what it saves of registers, calls with a plan need not save. */
-__attribute__((noinline)) static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                    const struct gr_form *form)
+__attribute__((noinline)) static int dispatch(mca_coll_gpuring_module_t *module,
+                                              const struct gr_call *call,
+                                              const struct gr_form *form)
 {
     int reason, rc;
 

@@ -18,28 +18,27 @@ static const struct gr_form blocking = {.kind = GR_BLOCKING};
  * The three entry points of a collective: its own parameters, each with a comma behind it, and what
  * they are in struct gr_call.
  */
-#define ENTRIES_WITH(name, ID, parameters, ...)                                               \
-    static int enter_##name(parameters struct ompi_communicator_t *comm,                      \
-                            mca_coll_base_module_t *module)                                   \
-    {                                                                                         \
-        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                          \
-        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call,         \
-                                         &blocking);                                          \
-    }                                                                                         \
-    static int enter_i##name(parameters struct ompi_communicator_t *comm,                     \
-                             ompi_request_t **request, mca_coll_base_module_t *module)        \
-    {                                                                                         \
-        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                          \
-        struct gr_form form = {.kind = GR_NONBLOCKING, .request = request};                   \
-        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form); \
-    }                                                                                         \
-    static int enter_##name##_init(parameters struct ompi_communicator_t *comm,               \
-                                   struct ompi_info_t *info, ompi_request_t **request,        \
-                                   mca_coll_base_module_t *module)                            \
-    {                                                                                         \
-        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                          \
-        struct gr_form form = {.kind = GR_PERSISTENT, .info = info, .request = request};      \
-        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form); \
+#define ENTRIES_WITH(name, ID, parameters, ...)                                                   \
+    static int enter_##name(parameters struct ompi_communicator_t *comm,                          \
+                            mca_coll_base_module_t *module)                                       \
+    {                                                                                             \
+        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                              \
+        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &blocking); \
+    }                                                                                             \
+    static int enter_i##name(parameters struct ompi_communicator_t *comm,                         \
+                             ompi_request_t **request, mca_coll_base_module_t *module)            \
+    {                                                                                             \
+        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                              \
+        struct gr_form form = {.kind = GR_NONBLOCKING, .request = request};                       \
+        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form);     \
+    }                                                                                             \
+    static int enter_##name##_init(parameters struct ompi_communicator_t *comm,                   \
+                                   struct ompi_info_t *info, ompi_request_t **request,            \
+                                   mca_coll_base_module_t *module)                                \
+    {                                                                                             \
+        struct gr_call call = {.id = ID, .comm = comm, __VA_ARGS__};                              \
+        struct gr_form form = {.kind = GR_PERSISTENT, .info = info, .request = request};          \
+        return mca_coll_gpuring_dispatch((mca_coll_gpuring_module_t *) module, &call, &form);     \
     }
 
 /* With at least one parameter besides the communicator. */

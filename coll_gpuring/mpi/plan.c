@@ -24,6 +24,7 @@
 #include "sched/sched.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * What makes calls alike. The type and the operation of a reduction are MPI's own, which nobody
@@ -32,7 +33,8 @@
 struct kind {
     enum gr_call_id id;
     int root;
-    size_t count; /* reductions: elements; others: bytes of the receive buffer or block; barrier: 0 */
+    /* reductions: elements; others: bytes; of the buffer, or of each block, or of this rank's own */
+    size_t count;
     struct ompi_datatype_t *type; /* NULL: no reduction */
     struct ompi_op_t *reduction;
     bool in_place;
@@ -46,7 +48,18 @@ struct gr_plan_of_call {
     struct gr_mailbox_call call; /* of now, or the last: blocking calls come one at a time */
     const void *hosts[2];        /* its buffers: they are in host memory */
     uint64_t seq;                /* its number */
+    ptrdiff_t lowest;            /* allgatherv: of the displacements, in bytes, or 0 */
+    /*
+     * allgatherv, reduce_scatter: [rank]: elements or bytes of the block, as in call.counts; then
+     * [rank]: where it lies, as in call.displs
+     */
+    size_t lists[];
 };
+
+static inline bool has_lists(enum gr_call_id id)
+{
+    return GR_CALL_ALLGATHERV == id || GR_CALL_REDUCE_SCATTER == id;
+}
 
 /* ---- which plan ---- */
 
@@ -67,9 +80,18 @@ static inline bool find_kind(const struct gr_call *call, struct kind *kind)
         kind->type = call->rtype;
         kind->reduction = call->reduction;
         break;
+    case GR_CALL_REDUCE_SCATTER:
+        kind->count = GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm));
+        kind->type = call->rtype;
+        kind->reduction = call->reduction;
+        break;
     case GR_CALL_ALLGATHER:
+    case GR_CALL_ALLGATHERV:
     case GR_CALL_ALLTOALL:
-        kind->count = call->rcount * mca_coll_gpuring_type_size(call->rtype);
+        kind->count =
+            mca_coll_gpuring_type_size(call->rtype) *
+            (GR_CALL_ALLGATHERV == call->id ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm))
+                                            : call->rcount);
         if (!mca_coll_gpuring_is_gapless(call->rtype) ||
             (MPI_IN_PLACE != call->sbuf && !mca_coll_gpuring_is_gapless(call->stype))) {
             return false;
@@ -79,15 +101,39 @@ static inline bool find_kind(const struct gr_call *call, struct kind *kind)
         return false;
     }
     kind->in_place = MPI_IN_PLACE == call->sbuf;
-    /* in place these two need a copy */
+    /* in place these need a copy */
     return !kind->in_place ||
-           (GR_CALL_REDUCE_SCATTER_BLOCK != call->id && GR_CALL_ALLTOALL != call->id);
+           (GR_CALL_REDUCE_SCATTER != call->id && GR_CALL_REDUCE_SCATTER_BLOCK != call->id &&
+            GR_CALL_ALLTOALL != call->id);
 }
 
 static inline bool is_kind(const struct kind *a, const struct kind *b)
 {
     return a->count == b->count && a->id == b->id && a->root == b->root && a->type == b->type &&
            a->reduction == b->reduction && a->in_place == b->in_place;
+}
+
+/* Whether a call of the plan's kind has the plan's blocks. */
+static bool has_same_blocks(const struct gr_plan_of_call *plan, const struct gr_call *call)
+{
+    bool moves = GR_CALL_ALLGATHERV == call->id;
+    size_t unit = moves ? mca_coll_gpuring_type_size(call->rtype) : 1;
+    int p = plan->comm->size, r;
+
+    for (r = 0; r < p; r++) {
+        if (GR_COUNT_AT(call->rcounts, r) * unit != plan->lists[r] ||
+            (moves && GR_DISP_AT(call->displs, r) * (ptrdiff_t) unit !=
+                          (ptrdiff_t) plan->lists[p + r] + plan->lowest)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline bool is_of(const struct gr_plan_of_call *plan, const struct kind *kind,
+                         const struct gr_call *call)
+{
+    return is_kind(&plan->kind, kind) && (!has_lists(kind->id) || has_same_blocks(plan, call));
 }
 
 static inline uint32_t hash_of(const struct kind *kind)
@@ -104,12 +150,13 @@ static inline unsigned place_of(uint32_t hash)
     return (hash >> 16) & (GR_PLANS - 2);
 }
 
-static struct gr_plan_of_call *find_by_hash(struct gr_plans *plans, const struct kind *kind)
+static struct gr_plan_of_call *find_by_hash(struct gr_plans *plans, const struct kind *kind,
+                                            const struct gr_call *call)
 {
     unsigned k = place_of(hash_of(kind)), end = k + 2;
 
     for (; k < end; k++) {
-        if (NULL != plans->at[k] && is_kind(&plans->at[k]->kind, kind)) {
+        if (NULL != plans->at[k] && is_of(plans->at[k], kind, call)) {
             plans->last[kind->id] = plans->at[k];
             return plans->at[k];
         }
@@ -118,11 +165,12 @@ static struct gr_plan_of_call *find_by_hash(struct gr_plans *plans, const struct
 }
 
 /* Mostly it is that of the collective's last call. */
-static inline struct gr_plan_of_call *find(struct gr_plans *plans, const struct kind *kind)
+static inline struct gr_plan_of_call *find(struct gr_plans *plans, const struct kind *kind,
+                                           const struct gr_call *call)
 {
     struct gr_plan_of_call *plan = plans->last[kind->id];
 
-    return NULL != plan && is_kind(&plan->kind, kind) ? plan : find_by_hash(plans, kind);
+    return NULL != plan && is_of(plan, kind, call) ? plan : find_by_hash(plans, kind, call);
 }
 
 /* ---- a call ---- */
@@ -145,6 +193,14 @@ static inline bool in_host_memory(struct gr_plan_of_call *plan, const struct gr_
     return true;
 }
 
+/* Where this rank's block lies in the result of an allgather(v), in bytes. */
+static inline size_t own_block(const struct gr_plan_of_call *plan)
+{
+    size_t rank = (size_t) plan->comm->rank;
+
+    return has_lists(plan->kind.id) ? plan->call.displs[rank] : rank * plan->kind.count;
+}
+
 /* Buffers in the terms of mailboxes; mpi/buffers.c does it for all calls. */
 static inline void set_buffers(struct gr_plan_of_call *plan, const struct gr_call *call)
 {
@@ -157,9 +213,10 @@ static inline void set_buffers(struct gr_plan_of_call *plan, const struct gr_cal
         now->in = now->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
         return;
     case GR_CALL_ALLGATHER:
+    case GR_CALL_ALLGATHERV:
     case GR_CALL_ALLTOALL:
-        now->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
-        now->in = plan->kind.in_place ? now->out + (size_t) plan->comm->rank * plan->kind.count
+        now->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype) + plan->lowest;
+        now->in = plan->kind.in_place ? now->out + own_block(plan)
                                       : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
         return;
     default:
@@ -224,7 +281,7 @@ bool mca_coll_gpuring_plan_run(mca_coll_gpuring_module_t *module, const struct g
     if (!find_kind(call, &kind)) {
         return false;
     }
-    plan = find(module->plans, &kind);
+    plan = find(module->plans, &kind, call);
     if (NULL == plan || !in_host_memory(plan, call)) {
         return false;
     }
@@ -253,15 +310,33 @@ static bool may_have_plan(const struct gr_mpi_op *op)
 
     return &mca_coll_gpuring_run_mailbox == base->exec && NULL != base->early.call &&
            GR_WAY_MAILBOX == base->early.way && !base->comm->gpu && !op->stages &&
-           GR_FINISH_NONE == op->finish && gr_settings.verbose < 2; /* which says each call's choice */
+           GR_FINISH_NONE == op->finish &&
+           gr_settings.verbose < 2; /* which says each call's choice */
 }
 
 /* What a barrier posts: any byte. */
 static const unsigned char token = 1;
 
+/* The op's lists serve its next call. */
+static void copy_lists(struct gr_plan_of_call *plan, const struct gr_mpi_op *op)
+{
+    const struct gr_mailbox_call *whole = &op->base.run.mailbox.whole;
+    size_t p = (size_t) plan->comm->size;
+
+    memcpy(plan->lists, whole->counts, p * sizeof(*plan->lists));
+    memcpy(plan->lists + p, whole->displs, p * sizeof(*plan->lists));
+    plan->call.counts = plan->lists;
+    plan->call.displs = plan->lists + p;
+    if (GR_CALL_ALLGATHERV == plan->kind.id) {
+        plan->lowest =
+            whole->out - mca_coll_gpuring_contiguous_start(op->call.rbuf, op->call.rtype);
+    }
+}
+
 static struct gr_plan_of_call *plan_new(const struct gr_mpi_op *op, const struct kind *kind)
 {
-    struct gr_plan_of_call *plan = gr_calloc(1, sizeof(*plan));
+    size_t n = has_lists(kind->id) ? 2 * (size_t) op->base.comm->size : 0;
+    struct gr_plan_of_call *plan = gr_calloc(1, sizeof(*plan) + n * sizeof(*plan->lists));
 
     if (NULL != plan) {
         plan->kind = *kind;
@@ -274,6 +349,9 @@ static struct gr_plan_of_call *plan_new(const struct gr_mpi_op *op, const struct
         }
         plan->hosts[0] = op->call.sbuf;
         plan->hosts[1] = op->call.rbuf;
+        if (n > 0) {
+            copy_lists(plan, op);
+        }
     }
     return plan;
 }

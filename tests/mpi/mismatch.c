@@ -112,7 +112,8 @@ static bool do_both(const struct pair *pair, const struct buffers *b, MPI_Comm c
     bool good = true;
 
     for (int k = 0; k < 6; k++) {
-        good = MPI_SUCCESS == do_call(k < 3 ? &pair->others : &pair->odd, b, comm, blocking) && good;
+        good =
+            MPI_SUCCESS == do_call(k < 3 ? &pair->others : &pair->odd, b, comm, blocking) && good;
     }
     return good;
 }

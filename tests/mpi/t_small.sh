@@ -10,6 +10,9 @@ for algorithm in $(depth mailbox 'ring chain tree flat mailbox'); do
     test_program "storms of small messages, $algorithm, small slots" 3 --mca coll_gpuring_algorithm $algorithm \
         --mca coll_gpuring_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- smallring 1
 done
+for np in $(depth 3 '2 9'); do
+    test_program "calls that are nearly alike, $np ranks" $np -- alike
+done
 for np in $(depth 2 '2 3'); do
     test_program "no allocations, $np ranks" $np -- nomalloc
 done

@@ -65,6 +65,16 @@ static bool takes_op(struct drawing *d, const struct profile *p, int op)
     return d->options->user_ops && below(d, 2) < p->users;
 }
 
+/* Another operation for the same type; NONE stays so. */
+static void draw_operation(struct drawing *d, struct step *s)
+{
+    const int given = s->op;
+
+    do {
+        s->op = OP_NONE == given ? OP_NONE : 1 + below(d, num_operations - 1);
+    } while (!value_goes(s->basic, s->op) || !takes_op(d, d->options->profile, s->op));
+}
+
 /* Type, operation, count, root and the like of a call that moves or reduces. */
 static void draw_data(struct drawing *d, struct step *s, bool reduces)
 {
@@ -233,7 +243,15 @@ static bool draw_again(struct drawing *d, struct step *s, int k)
         return false;
     }
     *s = *before;
-    s->key = key;
+    s->again++;
+    if (0 == below(d, 2)) { /* with other counts and layouts */
+        s->key = key;
+        s->again = 0;
+    }
+    if (0 == below(d, 3)) {
+        s->root = below(d, MAX_ROOT);
+        draw_operation(d, s);
+    }
     return true;
 }
 

@@ -89,6 +89,7 @@ struct step {
                           LAYOUT_UNIT */
     bool nonsense; /* passed for what MPI ignores */
     uint64_t key;  /* of everything else about it */
+    int again;     /* how often in a row it came before with this key; the data differ */
 };
 
 struct program {

@@ -67,8 +67,9 @@ int task_elements(const struct task *t, int i, int j, bool alike)
 /* Element e of a block of what this rank of MPI_COMM_WORLD gives, in the current round. */
 static struct value input(const struct task *t, int rank, int block, int e)
 {
-    const uint64_t key = t->step->key + (uint64_t) t->round * 0x9e3779b97f4a7c15ull +
-                         ((uint64_t) rank << 56) + ((uint64_t) block << 40);
+    const uint64_t times = (uint64_t) (t->round + MAX_STEPS * t->step->again),
+                   key = t->step->key + times * 0x9e3779b97f4a7c15ull + ((uint64_t) rank << 56) +
+                         ((uint64_t) block << 40);
 
     return value_make(t->step->basic, t->step->op, rng_mix(rng_mix(key) + (uint64_t) e));
 }
