@@ -298,8 +298,22 @@ static double draw_number(enum style style, uint64_t *state)
         return rng_below(state, 4); /* many equal values: the index decides */
     case STYLE_TRUTH:
         return rng_below(state, 2);
-    default:
-        return (rng_below(state, 2) ? 1 : -1) * (1 + rng_below(state, 1 << 24)) / 64.0;
+    default: {
+        uint64_t x = rng_next(state);
+        double magnitude = (double) (1 + (x & 0xffffff)) / 64;
+
+        return x >> 63 ? magnitude : -magnitude;
+    }
+    }
+}
+
+static void fill_bits(char *at, size_t bytes, uint64_t *state)
+{
+    for (size_t i = 0, n; i < bytes; i += n) {
+        uint64_t x = rng_next(state);
+
+        n = bytes - i < sizeof x ? bytes - i : sizeof x;
+        memcpy(at + i, &x, n);
     }
 }
 
@@ -317,10 +331,10 @@ static void fill_element(const struct dtype *t, enum style style, char *at, uint
         if (BASE_TRUTH == f->base) {
             put_number(at + f->offset, f, rng_below(state, 2));
         } else if (is_bits(f) && STYLE_LOC != style) {
-            bool zero = STYLE_TRUTH == style && rng_below(state, 2);
-
-            for (int b = 0; b < f->bytes; b++) {
-                at[f->offset + b] = (char) (zero ? 0 : rng_next(state));
+            if (STYLE_TRUTH == style && rng_below(state, 2)) {
+                memset(at + f->offset, 0, (size_t) f->bytes);
+            } else {
+                fill_bits(at + f->offset, (size_t) f->bytes, state);
             }
             if (STYLE_ORDER == style && t->sign_unsure) {
                 at[f->offset + f->bytes - 1] &= 0x7f; /* the half that both signs order alike */
@@ -335,10 +349,17 @@ static void fill_element(const struct dtype *t, enum style style, char *at, uint
 
 void dtype_fill(const struct dtype *t, int op, void *buf, size_t count, uint64_t key)
 {
+    enum style style = op_rules[op].style;
+    bool masked = STYLE_ORDER == style && t->sign_unsure;
     uint64_t state = key;
 
+    if (STYLE_TRUTH != style && !masked && 1 == t->num_fields && is_bits(&t->fields[0]) &&
+        t->extent == t->fields[0].bytes) {
+        fill_bits(buf, count * (size_t) t->extent, &state); /* any bits will do */
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
-        fill_element(t, op_rules[op].style, (char *) buf + i * (size_t) t->extent, &state);
+        fill_element(t, style, (char *) buf + i * (size_t) t->extent, &state);
     }
 }
 
