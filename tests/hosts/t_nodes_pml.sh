@@ -30,7 +30,7 @@ forms() { # LAYOUT
 
 pieces() { # SLOT_BYTES TEXT
     PROGDIR=${BENCH%/*} nodes 2x2 4 $pml --mca coll_gpuring_slot_bytes $1 --mca coll_gpuring_setup_mib 64 -- \
-        gpuring_bench allreduce bcast -m 4M:4M -i 2 -x 0 -c
+        gpuring_bench allreduce bcast -m 4M:4M -i 2 -x 0 -c -B 10
     tap_check "2x2: slots of $1 bytes, which ob1 does not send at once, $2" right_over_pml
 }
 

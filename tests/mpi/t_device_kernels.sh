@@ -52,7 +52,7 @@ ll128  ring    3 device
 END
 )
 PROGDIR=$(dirname "$BENCH") grun 3 $small --mca coll_gpuring_protocol ll128 -- gpuring_bench allreduce -d cuda -c -m 8:4096 \
-    -i 2 -x 1
+    -i 2 -x 1 -B 10
 tap_check "ll128 where stores may not arrive whole: said once" said_once \
     'gpuring: coll_gpuring_protocol ll128 is not possible in MPI_COMM_WORLD, where links go over PCIe'
 
@@ -84,9 +84,9 @@ bench_is_right() {
     [ "$rc" -eq 0 ] && [ "$(grep -cE '^ +[0-9]+ .* 0$' "$out")" -ge "$1" ] && not_seen '^ +[0-9]+ .* [1-9][0-9]*$'
 }
 PROGDIR=$(dirname "$BENCH") grun 4 --mca coll_gpuring_priority 90 $small -- gpuring_bench allreduce allgather \
-    reduce_scatter bcast reduce -d cuda -c -m 4:65536 -i 2 -x 1
+    reduce_scatter bcast reduce -d cuda -c -m 4:65536 -i 2 -x 1 -B 10
 tap_check "gpuring_bench -d cuda -c: five collectives of all sizes are right" bench_is_right 65
-PROGDIR=$(dirname "$BENCH") grun 3 $small -- gpuring_bench allreduce bcast -d cuda -c -m 64:16384 -i 2 -x 1 --persistent
+PROGDIR=$(dirname "$BENCH") grun 3 $small -- gpuring_bench allreduce bcast -d cuda -c -m 64:16384 -i 2 -x 1 --persistent -B 10
 tap_check "gpuring_bench -d cuda -c --persistent" bench_is_right 18
 
 tap_done

@@ -17,7 +17,7 @@ bench_is_right() {
 
 for coll in allreduce allgather reduce_scatter bcast reduce; do
     PROGDIR=$(dirname "$BENCH") grun 3 --mca coll_gpuring_priority 90 $small -- gpuring_bench $coll -d cuda -c -m 4:65536 \
-        -i 1 -x 0
+        -i 1 -x 0 -B 10
     seen 'an image without PTX' && tap_skip_all "the component's image has machine code only"
     tap_check "$coll: right" bench_is_right 13
 done
@@ -58,7 +58,7 @@ mutant() {
     fi
     FAKECUDA_PTX=$work/mutant.ptx PROGDIR=$(dirname "$BENCH") grun 2 --mca coll_gpuring_priority 90 $small \
         --mca coll_gpuring_protocol $2 --mca coll_gpuring_algorithm ring -- gpuring_bench allreduce -d cuda -c -m 4096:4096 \
-        -i 1 -x 0
+        -i 1 -x 0 -B 10
     tap_check "$1: caught" caught
 }
 caught() { [ "$rc" -ne 0 ] && [ "$rc" -ne 124 ] && seen 'a scope below .sys on memory that others reach PTX line'; }

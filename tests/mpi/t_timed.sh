@@ -46,7 +46,7 @@ done
 count_barriers() { # ITERATIONS
     PROGDIR=$(dirname "$BENCH") grun 4 --mca coll_gpuring_step_sync barrier --mca coll_gpuring_report summary \
         --mca coll_gpuring_single_copy 0 --mca coll_gpuring_algorithm_allreduce ring "${slots[@]}" \
-        -- gpuring_bench allreduce -m 32k:64k -i "$1" -x 0
+        -- gpuring_bench allreduce -m 32k:64k -i "$1" -x 0 -B 10
     counted=$(reported | cut -d' ' -f2)
 }
 count_barriers 5

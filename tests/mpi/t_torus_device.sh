@@ -89,7 +89,7 @@ GPURING_MEMORY=mixed GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "memory o
 
 # the benchmark says what ran
 PROGDIR=$(dirname "$BENCH") grun 4 $torus --mca coll_gpuring_algorithm_allreduce swing \
-    --mca coll_gpuring_algorithm_alltoall suh-shin -- gpuring_bench allreduce alltoall -d cuda -c -m 64:65536 -i 2 -x 1
+    --mca coll_gpuring_algorithm_alltoall suh-shin -- gpuring_bench allreduce alltoall -d cuda -c -m 64:65536 -i 2 -x 1 -B 10
 bench_along() { # rows of a size without errors, by the algorithm
     [ "$rc" -eq 0 ] && [ "$(grep -cE "^ +[0-9]+ .* $1 +0\$" "$out")" -eq 11 ]
 }

@@ -17,7 +17,7 @@ job() {
     # shellcheck disable=SC2046,SC2086 # words
     timeout -k 5 "${TEST_LIMIT:-300}" $MPIRUN $(component_options) --mca op ^avx --mca coll_gpuring_verbose 2 \
         --mca coll_gpuring_algorithm_allreduce oneshot "$@" -np 2 \
-        ${WRAPPER:-} "$BENCH" allreduce -d cuda -m 8:8 -i 2 -x 1 -c -o csv >"$out" 2>&1 </dev/null || rc=$?
+        ${WRAPPER:-} "$BENCH" allreduce -d cuda -m 8:8 -i 2 -x 1 -B 10 -c -o csv >"$out" 2>&1 </dev/null || rc=$?
 }
 said() { [ "$(grep -acF -- "$1" "$out")" -eq 1 ]; } # WORDS: in one line, once
 constants() { # WORDS PROTOCOL: they are said, results are right, and 8 bytes go by that protocol

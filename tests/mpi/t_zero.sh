@@ -71,7 +71,7 @@ WRAPPER=$work/host_on_rank_0 on_devices "rank 0 has its buffers in host memory" 
 
 # from 1 MiB on, which is said
 PROGDIR=$(dirname "$BENCH") grun 2 --mca coll_gpuring_verbose 2 --mca coll_gpuring_protocol simple -- gpuring_bench allreduce \
-    -d cuda -c -m 524288:1048576 -i 1 -x 1
+    -d cuda -c -m 524288:1048576 -i 1 -x 1 -B 10
 straight='zero copy'
 from_one_mib() { [ "$rc" -eq 0 ] && seen ", 1048576 bytes on devices.*$straight" && not_seen ", 524288 bytes on devices.*$straight"; }
 tap_check "by default, calls of 1 MiB and more" from_one_mib

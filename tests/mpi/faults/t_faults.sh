@@ -106,7 +106,7 @@ driver_calls() {
     mkdir "$work/counting"
     cp "$builddir/tests/mpi/faults/.libs/mca_coll_gpuring.so" "$srcdir/coll_gpuring/help-coll-gpuring.txt" "$work/counting"
     for n in 10 60; do
-        program="$builddir/gpuring_bench allreduce -d cuda -m 64K:64K -i $n -x 0"
+        program="$builddir/gpuring_bench allreduce -d cuda -m 64K:64K -i $n -x 0 -B 10"
         [ "$2" = known ] || program="$builddir/tests/mpi/leader fresh $n"
         # shellcheck disable=SC2086
         LD_LIBRARY_PATH=$FAKECUDA${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKECUDA_SMS=64 GPURING_FAULT_COUNTS=$work/calls$n GPURING_MEMORY=device \
