@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # Sourced by these scripts after mpi/lib.sh: Open MPI's launcher on several hosts.
 
+unset OMPI_MCA_pml # which Open MPI chooses for the network
 hosts=$(cd "$(dirname "$0")" && pwd)/hosts.sh
 # What starts hosts has slots for all ranks. With that option Open MPI 5 places them all on the first one.
 stock_mpirun=${MPIRUN/ --oversubscribe/}

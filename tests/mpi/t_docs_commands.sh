@@ -4,6 +4,7 @@
 # Blocks of commands begin with ```sh; docs_pages.py says how those are marked that are not run, or only by ./check --all.
 # Each check also runs on a copy of the pages with a fault planted, and must find that.
 . "$(dirname "$0")/lib.sh"
+unset OMPI_MCA_pml # as users have it
 top=$(cd "${srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99
 builddir=$(cd "${builddir:-$top/build}" && pwd) || exit 99
 pages=$top/tests/mpi/docs_pages.py

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Loading and selection: the components that run the collectives with each --mca coll, and ompi_info.
 . "$(dirname "$0")/lib.sh"
+unset OMPI_MCA_pml # as users have it
 
 parameters="priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter
             algorithm_bcast algorithm_reduce algorithm_alltoall algorithm_barrier channels slots slot_bytes mailbox_bytes single_copy measure tune_file pack_mib setup_mib torus timeout
