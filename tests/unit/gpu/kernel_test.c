@@ -5,9 +5,10 @@
  * fake driver in its modes; on a real device with KERNEL_IMAGE (kernel_driver.h).
  *
  * Environment: GPURING_SEED; KERNEL_TEST_THIN=N: one in N cases; KERNEL_TEST_FEW=f32_sum,f64_max:
- * these kernels and copy only; KERNEL_TEST_EACH: each kernel combines once, whatever is thinned out;
- * KERNEL_TEST_ONLY: tests whose name this pattern (with *) matches; KERNEL_TEST_STOP: at the first
- * failure; KERNEL_TEST_LIMIT: seconds of a call; and what kernel_driver.h says.
+ * these kernels and copy only; KERNEL_TEST_EACH=N: one in N kernels combines once, by the seed which,
+ * whatever is thinned out; KERNEL_TEST_ONLY: tests whose name this pattern (with *) matches;
+ * KERNEL_TEST_STOP: at the first failure; KERNEL_TEST_LIMIT: seconds of a call; and what
+ * kernel_driver.h says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,6 +52,14 @@ static void run_case(struct kc_case *c)
 static int thinned(void)
 {
     return 0 != rng_below(&kc_seed, thinning);
+}
+
+/* KERNEL_TEST_EACH, or 0; of so many kernels the one that combines. */
+static unsigned each, the_one;
+
+static int is_in_each(int kernel)
+{
+    return (unsigned) kernel % each == the_one;
 }
 
 /*
@@ -291,7 +300,6 @@ static void every_kernel_combines_as_the_host_does(void **state)
 {
     static const enum gr_algo algos[] = {GR_ALGO_RING, GR_ALGO_TREE, GR_ALGO_FLAT};
     const char *few = getenv("KERNEL_TEST_FEW");
-    const int each = NULL != getenv("KERNEL_TEST_EACH");
     int n, k;
 
     (void) state;
@@ -306,10 +314,10 @@ static void every_kernel_combines_as_the_host_does(void **state)
             c.threads = kd_is_fake() ? 64 : c.threads;
             c.count = 5000 / kd_elem_bytes(c.kernel) + rng_below(&kc_seed, 30);
             c.offset[0] = c.offset[1] = kd_elem_align(c.kernel) * rng_below(&kc_seed, 3);
-            if (each) {
+            if (each > 0) {
                 c.patience = 1000;
             }
-            if (each ? n % 3 == k : !thinned()) {
+            if (each > 0 ? n % 3 == k && is_in_each(n) : !thinned()) {
                 run_case(&c);
             }
         }
@@ -354,14 +362,14 @@ static void one_kernel_does_the_call_of_all_ranks(void **state)
 static void every_kernel_combines_for_all_ranks(void **state)
 {
     static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_REDUCE, GR_COLL_REDUCE_SCATTER};
-    const int few = NULL != getenv("KERNEL_TEST_FEW"), each = NULL != getenv("KERNEL_TEST_EACH");
+    const int few = NULL != getenv("KERNEL_TEST_FEW");
     int n;
 
     (void) state;
     for (n = 0; n < (few ? 40 : GR_KERNEL_copy); n++) {
         struct kl_case c = kl_any(colls[n % 3], 2 + n % 8, few ? -1 : n);
 
-        if (each || !thinned()) {
+        if (each > 0 ? is_in_each(n) : !thinned()) {
             run_leader(&c);
         }
     }
@@ -433,10 +441,12 @@ int main(void)
         cmocka_unit_test(blocks_of_full_size_move_large_slots),
         cmocka_unit_test(an_abort_is_seen_while_waiting),
     };
-    const char *thin = getenv("KERNEL_TEST_THIN");
+    const char *thin = getenv("KERNEL_TEST_THIN"), *each_of = getenv("KERNEL_TEST_EACH");
     int rc;
 
     kc_seed = rng_seed();
+    each = NULL == each_of ? 0 : (unsigned) atoi(each_of);
+    the_one = each > 0 ? (unsigned) (kc_seed % each) : 0;
     thinning = (NULL == thin ? 1 : strtoull(thin, NULL, 10)) * (uint64_t) depth(10, 1);
     kd_open();
     if (NULL != getenv("KERNEL_TEST_ONLY")) {

@@ -30,7 +30,7 @@ wanted() {
 }
 
 # name: settings
-rows='each kernel: KERNEL_TEST_EACH=1 KERNEL_TEST_ONLY=every_kernel*
+rows='each kernel, or one in so many: KERNEL_TEST_EACH='$(depth 4 1)' KERNEL_TEST_ONLY=every_kernel*
 any case: KERNEL_TEST_THIN=30
 weak memory: KERNEL_TEST_THIN=30 FAKECUDA_WEAK=11
 a thread lags: KERNEL_TEST_THIN=40 FAKECUDA_SCHED=lag:5
