@@ -19,7 +19,7 @@ for np in $(depth 2 '2 4'); do
         $small -- matrix
 done
 export GPURING_MEMORY=mixed
-for profile in types nonsense comms nonblocking persistent; do
+for profile in types nonsense comms nonblocking $(depth "" persistent); do
     programs "$profile" good_on_devices $(depth 1 4) 3 $small -- --profile=$profile
 done
 programs "user-defined operations" all_good $(depth 1 4) 3 $small -- --profile=users
