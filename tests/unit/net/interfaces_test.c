@@ -74,6 +74,7 @@ static void networks_are_those_of_addresses(void **state)
     lists("192.168.0.0/16,10.77.0.0/24", 1, 0);
     lists("fd00:1::/32", 0, 1);
     lists("fd00:2::/32", 0, 0);
+    lists("fd00:1::7/128", 0, 1);
 }
 
 static void what_is_no_network_names_nothing(void **state)
@@ -82,6 +83,7 @@ static void what_is_no_network_names_nothing(void **state)
     lists("10.77.0.1", 0, 0);
     lists("10.77.0.0/", 0, 0);
     lists("10.77.0.0/33", 0, 0);
+    lists("fd00:1::7/129", 0, 0);
     lists("10.77.0.0/-1", 0, 0);
     lists("10.77.0.0/24x", 0, 0);
     lists("10.77/16", 0, 0);
