@@ -361,6 +361,21 @@ static void refused_links_leave_nothing(void **state)
     gr_pool_close(other);
 }
 
+/* A segment stays while any of its slabs is leased, whichever that is. */
+static void a_trimmed_pool_keeps_what_is_leased(void **state)
+{
+    struct fixture *f = *state;
+    struct gr_slab *first = lease_one(f->pool), *second = lease_one(f->pool);
+    struct gr_slab_handle handle = gr_pool_export(f->pool, second),
+                          beside = gr_pool_export(f->pool, first);
+
+    assert_memory_equal(&handle.segment, &beside.segment, sizeof(handle.segment));
+    gr_pool_release(f->pool, first, 0);
+    gr_pool_trim(f->pool);
+    *(int *) gr_slab_base(second) = 7;
+    assert_int_equal(*(int *) map(f->other, &handle), 7);
+}
+
 /* The system has two segments of 1 MiB: what is missing is an error, what is held stays usable. */
 static int run_full(void)
 {
@@ -416,6 +431,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(no_address_space_is_an_error),
         cmocka_unit_test(few_mappings_refuse_links),
         cmocka_unit_test(refused_links_leave_nothing),
+        cmocka_unit_test_setup_teardown(a_trimmed_pool_keeps_what_is_leased, set_up, tear_down),
         cmocka_unit_test(no_shared_memory_is_an_error),
     };
 
