@@ -559,6 +559,7 @@ int main(void)
         TEST(a_broken_connection_fails_its_links),
         TEST(what_breaks_the_rules_is_refused),
         TEST(what_is_being_received_does_not_come_again),
+        TEST(what_could_not_be_received_fails_its_link),
         TEST(a_short_address_has_zeros_behind_it),
         TEST(wrong_credits_are_ignored),
         TEST(messages_for_links_that_are_gone_are_dropped),

@@ -77,6 +77,24 @@ static void what_is_being_received_does_not_come_again(void **state)
     close_pipe(&p, 1);
 }
 
+/* The transport loses a message: its link fails, and the reader sees nothing of it. */
+static void what_could_not_be_received_fails_its_link(void **state)
+{
+    struct gr_net_head head = {.kind = GR_NET_DATA};
+    struct pipe p;
+    int on_gpu;
+
+    (void) state;
+    open_pipe(&p, 0, 1, 4, 4);
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    head.link = p.handle[1].link;
+    assert_non_null(gr_net_get_recv_buffer(nets[1], &head, 8, &on_gpu));
+    gr_net_recv_done(nets[1], &head, GR_ERR_LOST);
+    assert_int_equal(gr_net_link_status(p.net[1]), GR_ERR_LOST);
+    assert_false(gr_link_readable(&p.link[1]));
+    close_pipe(&p, 1);
+}
+
 /*
  * The address in a handle is said to be shorter than those of the transport: it must not read
  * beyond.
