@@ -236,6 +236,7 @@ static void a_stream_follows_points(void)
     struct gr_gpu_stream *stream = open_stream(gpu);
     struct gr_gpu_point point = {NULL, NULL};
     unsigned char *pinned = gr_gpu_host_alloc(gpu, BYTES);
+    void *event = NULL;
     int round;
 
     sem_init(&go, 0, 0);
@@ -247,6 +248,8 @@ static void a_stream_follows_points(void)
         device = app_memory(APP_DEVICE, BYTES);
         APP(cuMemsetD8Async, gr_cuda_ptr(device), (unsigned char) round, BYTES, NULL);
         CHECK_INT(gr_gpu_point_set(&point, get_gpu(gpus, round / 2 % 2)), 0);
+        CHECK(0 == round % 2 || 1 == round || point.event == event); /* the device of before */
+        event = point.event;
         APP(cuLaunchHostFunc, NULL, wait_for_go, NULL);
         CHECK_INT(gr_gpu_stream_follow_point(stream, &point), 0);
         CHECK_INT(gr_gpu_stream_copy(stream, gr_cuda_ptr(pinned), gr_cuda_ptr(device), BYTES), 0);
