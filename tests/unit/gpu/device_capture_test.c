@@ -192,6 +192,24 @@ static void a_stream_follows_the_default_stream(void)
     gr_gpus_close(gpus);
 }
 
+static CUresult CUDAAPI push_nothing(CUcontext context)
+{
+    (void) context;
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/* The device's context cannot be entered. */
+static void enter_in_vain(struct gr_gpus *gpus)
+{
+    gr_gpu_ptr at;
+
+    APP(cuCtxSetCurrent, NULL);
+    gpus->cuda.cuCtxPushCurrent = push_nothing;
+    CHECK(0 > gr_gpu_alloc(get_gpu(gpus, 0), BYTES, &at));
+    gpus->cuda.cuCtxPushCurrent = app.cuCtxPushCurrent;
+    app_use(0);
+}
+
 /* The thread's capture mode is the application's again. */
 static void the_mode_stays(void)
 {
@@ -206,6 +224,7 @@ static void the_mode_stays(void)
         APP(cuThreadExchangeStreamCaptureMode, &mode);
         use_everything(gpus, get_gpu(gpus, 0), app_memory(APP_DEVICE, BYTES));
         CHECK_INT(gr_gpus_wait_current(gpus, 1), 0);
+        enter_in_vain(gpus);
         APP(cuThreadExchangeStreamCaptureMode, &mode);
         CHECK_INT(mode, modes[k]);
         mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
