@@ -519,6 +519,31 @@ static void a_broken_connection_fails_its_links(void **state)
     }
 }
 
+/* The writer has closed its end, and waits for a reader that never reads. */
+static void a_closed_link_ends_with_its_connection(void **state)
+{
+    struct pipe p;
+    int k;
+
+    (void) state;
+    open_pipe(&p, 0, 1, 4, 2);
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    for (k = 0; k < 4; k++) {
+        push(&p);
+    }
+    gr_net_link_close(p.net[0]);
+    until_quiet();
+    assert_int_equal(gr_net_usage(nets[0]).links, 1); /* half of the slots are still to be sent */
+    post_break(0, 1);
+    until_quiet();
+    assert_int_equal(gr_net_usage(nets[0]).links, 0);
+    gr_net_link_close(p.net[1]);
+    until_quiet();
+    nothing_is_open();
+    free(p.shared[0]);
+    free(p.shared[1]);
+}
+
 /* Whoever goes first: FIFOs are left, and what was under way is given up. */
 static void networks_may_end_before_their_links(void **state)
 {
@@ -557,6 +582,7 @@ int main(void)
         TEST(a_held_link_needs_no_doorbell),
         TEST(doorbells_ring_from_another_thread),
         TEST(a_broken_connection_fails_its_links),
+        TEST(a_closed_link_ends_with_its_connection),
         TEST(what_breaks_the_rules_is_refused),
         TEST(what_is_being_received_does_not_come_again),
         TEST(what_could_not_be_received_fails_its_link),
