@@ -292,7 +292,8 @@ static void unknown_processors_are_near(void **state)
 /* The same masks as hwloc prints them, one for each of three tasks. */
 static void masks_are_those_that_hwloc_writes(void **state)
 {
-    static const char *const wrong[] = {"", "3", "0x", "0x3,", ",0x3", "0x3,4", "0x3;0x4", "0x1g", "1x3"};
+    static const char *const wrong[] = {"",      "3",       "0x",   "0x3,", ",0x3",
+                                        "0x3,4", "0x3;0x4", "0x1g", "1x3"};
     static const unsigned high[] = {5, 42, CPU_SETSIZE - 1}; /* each task's second processor */
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
     cpu_set_t own, all, expected;
