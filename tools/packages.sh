@@ -21,6 +21,7 @@ run   openmpi-bin          mpirun
 run   python3              benchmarks/compare, which makes the table of ./demo
 run   python3-matplotlib?  its picture
 test  python3              scripts of tests
+test  python3-pytest       tests that run programs under mpirun
 test  libcmocka-dev        unit tests
 test  iproute2             hosts made of network namespaces
 test  python3-mpi4py?      a client: Python programs

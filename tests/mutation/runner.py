@@ -99,7 +99,7 @@ def first_failed_row(process, until):
 def run_test(work, test, extra, limit):
     """Run a test in the work copy for at most `limit` seconds."""
     mark = f"{os.getpid()}.{next(count)}"
-    command = f"bash {work.src / test.path}" if test.script else f"./{test.path}"
+    command = f"{test.starter(work.src)} {work.src / test.path}" if test.script else f"./{test.path}"
     env = (
         clean_environment()
         | {"GPURING_SEED": os.environ.get("GPURING_SEED", "1"), MARK: mark}

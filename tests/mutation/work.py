@@ -31,7 +31,11 @@ class Test:
         self.group = group
         self.all_rows = all_rows
         self.name = f"{path} --all" if all_rows else path
-        self.script = path.endswith(".sh")
+        self.script = path.endswith((".sh", ".py"))
+
+    def starter(self, src):
+        """What runs the script."""
+        return f"sh {src}/tests/rows/pytest.sh" if self.path.endswith(".py") else "bash"
 
     def with_all_rows(self):
         return Test(self.path, self.group, True)

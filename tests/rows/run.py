@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs under mpirun with the component.
+
+Environment:
+    MPIRUN       the launcher and its options, without -np
+    PROGDIR      the compiled programs of tests/mpi
+    GR_DIR       the folder of mca_coll_gpuring.so
+    OMPI_INFO    ompi_info of the same Open MPI
+    OMPI_SERIES  4, 5 or 6
+    TEST_LIMIT   seconds that a program may take (300)
+    GR_HOST      0 leaves host buffers to others (1)
+"""
+
+import atexit
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from .judge import judge_of
+from .tap import depth, result
+
+__all__ = ["OMPI_SERIES", "WORK", "Job", "Runner", "each_rank", "in_make", "stock_segments"]
+
+OMPI_SERIES = int(os.environ.get("OMPI_SERIES", "4"))
+WORK = tempfile.mkdtemp()  # an empty folder, until the test ends
+atexit.register(shutil.rmtree, WORK, ignore_errors=True)
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that jobs end, too
+# mpirun of Open MPI 5 has its session's folder there: in /tmp it sometimes fails ("listener thread
+# failed to start") where another one's folder just goes.
+os.environ["PRTE_MCA_prte_tmpdir_base"] = WORK
+for launcher in "OMPI", "PRTE":
+    os.environ[f"{launcher}_ALLOW_RUN_AS_ROOT"] = "1"
+    os.environ[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+# Open MPI's own segments, which a killed job leaves behind, go where we clean up.
+stock_segments = f"--mca btl_{'sm' if OMPI_SERIES >= 5 else 'vader'}_backing_directory {WORK}"
+
+
+def in_make(target):
+    """What make prints for it in the build folder, also below another make."""
+    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    make = ["make", "-s", "--no-print-directory", "-C", os.environ["builddir"], target]
+    return subprocess.run(make, env=clean, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+if os.environ.get("OMPI_LOADS") == "no":  # PyPI's: mpirun does not add its own folder
+    os.environ["LD_LIBRARY_PATH"] = ":".join(
+        filter(None, [os.path.dirname(in_make("print-libmpi")), os.environ.get("LD_LIBRARY_PATH")])
+    )
+
+
+def each_rank(line):
+    """A wrapper: each rank does this line of shell, and then runs the program."""
+    return ["sh", "-c", f'{line}\nexec "$@"', "sh"]
+
+
+def children(pid):
+    """Processes that this one has started."""
+    try:
+        return [int(c) for f in Path(f"/proc/{pid}/task").glob("*/children") for c in f.read_text().split()]
+    except OSError:
+        return []
+
+
+def kill_tree(pid):
+    """SIGKILL to a process and all below it, each stopped before its children are listed."""
+    try:
+        os.kill(pid, signal.SIGSTOP)
+    except ProcessLookupError:
+        return
+    for child in children(pid):
+        kill_tree(child)
+    os.kill(pid, signal.SIGKILL)
+
+
+class Job:
+    """A job that was started; or that ended, with its exit status, 124 where it ran out of time."""
+
+    def __init__(self, line, env):
+        self.line, self.rc = line, None
+        self.out, self.messages = Path(WORK, "out"), Path(WORK, "messages")
+        self.process = subprocess.Popen(
+            ["timeout", "-k", "5", env.get("TEST_LIMIT", "300"), *line],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=self.out.open("wb"),
+            stderr=self.messages.open("wb"),
+        )
+        atexit.register(self.kill)
+
+    @property
+    def text(self):
+        """What it wrote: messages behind what the program printed, since the launcher may put one
+        of them into the middle of a line."""
+        return (self.out.read_bytes() + self.messages.read_bytes()).decode(errors="replace")
+
+    def lines(self, pattern):
+        """Lines of the output that match."""
+        return [line for line in self.text.splitlines() if re.search(pattern, line)]
+
+    def wait(self):
+        """To its end."""
+        self.rc = self.process.wait()
+        return self
+
+    def kill(self):
+        """It and all that it started."""
+        if self.process.poll() is None:
+            kill_tree(self.process.pid)
+        self.process.wait()
+
+    def wait_for(self, seconds, *judges):
+        """Whether all judges are content within so many seconds."""
+        judges = [judge_of(want) for want in judges]
+        end = time.monotonic() + seconds
+        while not all(judge(self) for judge in judges):
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.05)
+        return True
+
+    def check(self, text, *judges, within=0):
+        """A row: passed if all judges are content, within so many seconds."""
+        if self.wait_for(within, *judges):
+            result(text, True)
+            return
+        judges = [judge_of(want) for want in judges]
+        wrong = ", ".join(judge.__name__ for judge in judges if not judge(self))
+        shown = self.text.splitlines()
+        if len(shown) > 80:  # what MPI said comes first, what the program found last
+            shown = [*shown[:30], "...", *shown[-50:]]
+        says = [f"failed: {wrong}", f"exit status {self.rc} of: {shlex.join(self.line)}"]
+        result(text, False, "\n".join(says + shown))
+
+
+class Runner:
+    """Runs programs, in the environment and with the options that a test module gives for all."""
+
+    def __init__(self, env=None, options="", launcher=()):
+        self.env = os.environ | (env or {})
+        self.options, self.launcher = options, launcher
+
+    def eight_in(self, env, profiles, *options):
+        """Random programs of the eight, of further profiles."""
+        beyond = ["--beyond"] if env.get("GR_HOST", "1") == "1" else []
+        return ["random_programs", "--count=9999", f"--seconds={depth(1, 3)}", *beyond] + [
+            "--no-user-ops",
+            f"--profile=eight,{profiles}",
+            *options,
+        ]
+
+    def start(self, np, line, wrapper=(), launcher=None, **more):
+        """In the background. line: "[WORD... --] PROGRAM [ARGUMENT...]"; a word NAME=VALUE is of the
+        environment, name=value is a parameter of gpuring, all others are options of mpirun."""
+        options, dashes, program = f" {line}".partition(" -- ")
+        if not dashes:
+            options, program = "", line
+        words, env = iter(shlex.split(f"{self.options} {options}")), self.env | more
+        given, given_env = [], {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if word in ("--mca", "-x"):
+                given += [word, next(words)] + ([next(words)] if word == "--mca" else [])
+            elif equals and name.isupper():
+                given_env[name] = value
+            elif equals and name.isidentifier():
+                given += ["--mca", f"coll_gpuring_{name}", value]
+            else:
+                given.append(word)
+        env |= given_env
+        path, program = f"SYSTEM_DEFAULT:{env['GR_DIR']}", shlex.split(program)
+        if program[0] == "eight_in":
+            program = self.eight_in(env, *program[1:])
+        if OMPI_SERIES >= 5:  # whose PMIx must not see the path
+            load = ["-x", f"OMPI_MCA_mca_base_component_path={path}"]
+            load += ["--mca", "mca_base_component_show_load_errors", "0"]
+        else:
+            load = ["--mca", "mca_base_component_path", path]
+        if "/" not in program[0] and env["PROGDIR"]:
+            program[0] = f"{env['PROGDIR']}/{program[0]}"
+        mpirun = env.get("MPIRUN", "mpirun --oversubscribe --mca mpi_yield_when_idle 1").split()
+        host = ["--mca", "coll_gpuring_host", env.get("GR_HOST", "1")]
+        return Job([*self.launcher, *mpirun, *load, *host, *given, "-np", str(np), *wrapper, *program], env)
+
+    def run(self, *args, **more):
+        """To the end."""
+        return self.start(*args, **more).wait()
