@@ -7,7 +7,7 @@
 #                                                              time, threads or chance), 100 times beside 8, with other seeds
 #     tools/steady.sh report --results=FILE                    runs, failures and failing seeds of each test
 # OPTIONS: --runs=N, --busy=N: other numbers; --first=N: first seed (1); --seconds=N: start no run after this time; --jobs=N:
-# run N different tests at a time (1); --builddir=DIR (build). TEST is make's name of a test (tests/mpi/t_idup.sh).
+# run N different tests at a time (1); --builddir=DIR (build). TEST is make's name of a test (tests/mpi/test_idup.py).
 # Lines of FILE, separated by tabs: test (check: the suite), seed, busy processes, passed or failed, seconds. Logs of failures
 # are in FILE.logs/
 . "$(dirname "$0")/build.sh"

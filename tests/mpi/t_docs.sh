@@ -102,8 +102,8 @@ unlisted() {
     done
 }
 unlisted "$top/docs/testing.md" >"$wrong"
-grep -v '^| `t_idup.sh`' "$top/docs/testing.md" >"$work/planted"
-[ ! -s "$wrong" ] && unlisted "$work/planted" | grep -q '^t_idup.sh goes by'
+grep -v '^| `test_idup.py`' "$top/docs/testing.md" >"$work/planted"
+[ ! -s "$wrong" ] && unlisted "$work/planted" | grep -q '^test_idup.py goes by'
 tap_result $? "what differs by the series of Open MPI is listed" "$wrong"
 
 tap_done

@@ -25,7 +25,7 @@ from pathlib import Path
 from .judge import judge_of
 from .tap import depth, result
 
-__all__ = ["OMPI_SERIES", "WORK", "Job", "Runner", "each_rank", "in_make", "stock_segments"]
+__all__ = ["OMPI_SERIES", "WORK", "Job", "Runner", "each_rank", "in_make", "ompi_info", "stock_segments"]
 
 OMPI_SERIES = int(os.environ.get("OMPI_SERIES", "4"))
 WORK = tempfile.mkdtemp()  # an empty folder, until the test ends
@@ -46,6 +46,12 @@ def in_make(target):
     clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     make = ["make", "-s", "--no-print-directory", "-C", os.environ["builddir"], target]
     return subprocess.run(make, env=clean, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def ompi_info(*options):
+    """What it prints."""
+    words = [os.environ.get("OMPI_INFO", "ompi_info"), *options]
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False).stdout
 
 
 if os.environ.get("OMPI_LOADS") == "no":  # PyPI's: mpirun does not add its own folder
@@ -107,6 +113,15 @@ class Job:
         """To its end."""
         self.rc = self.process.wait()
         return self
+
+    def signal(self, number):
+        """To rank 1, whose pid the program has said."""
+        os.kill(int(re.search(r"^# rank 1 pid (\d+)$", self.text, re.MULTILINE)[1]), number)
+
+    def resume(self):
+        """Rank 1, which was stopped, goes on to the job's end."""
+        self.signal(signal.SIGCONT)
+        return self.wait()
 
     def kill(self):
         """It and all that it started."""

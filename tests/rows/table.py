@@ -41,15 +41,16 @@ def combined(values, rows):
         bar, axis = lines.index("|") if "|" in lines else len(lines), []
         for at, line in enumerate(line for line in lines if line != "|"):
             names_here = names.split()
-            axis.append((at < bar, dict(zip(names_here, line.split(None, len(names_here) - 1)))))
+            values = line.split(None, len(names_here) - 1)
+            axis.append((at < bar, dict(itertools.zip_longest(names_here, values, fillvalue=""))))
         axes.append(axis)
     for parts in itertools.product(*axes):
         yield all(quick for quick, _ in parts), {k: v for _, part in parts for k, v in part.items()}
 
 
-def run_row(mpi, text, np, line, judges, also, seconds, **more):
-    """Random programs where seconds are given. Their seed follows from the row's text, so that it
-    does not depend on which other rows run."""
+def run_row(mpi, values, text, np, line, judges, also, seconds, **more):
+    """Judges find the row's values in job.row. Random programs where seconds are given: their seed
+    follows from the row's text, so that it does not depend on which other rows run."""
     if seconds is not None:
         text += f", {np} ranks"
         before, _, after = f" {line}".rpartition(" -- ")
@@ -64,6 +65,7 @@ def run_row(mpi, text, np, line, judges, also, seconds, **more):
         text += f", from seed {seed} on"
         more["TEST_LIMIT"] = str(seconds + 600)
     job = mpi.run(np, line, **more)
+    job.row = values
     job.check(text, *(judges or [good_through_gpuring if np > 1 else all_good]))
     for further, judge in also.items():
         job.check(further, *(judge if isinstance(judge, tuple) else [judge]))
@@ -119,7 +121,6 @@ def table(*rows):
         if each.why:
             skip(each.text, each.why)
         else:
-            mpi.row = each.values
-            run_row(mpi, **each.run)
+            run_row(mpi, each.values, **each.run)
 
     return test
