@@ -9,7 +9,7 @@ export GPURING_MEMORY=device
 FAKECUDA_LOG=$work/steady on_devices "calls after the first ones allocate nothing" good_on_devices 3 $small \
     -- devices steady
 # so many rounds in each of two windows or more; addresses are used again at once
-rounds=$(depth 100 5000)
+rounds=$(depth 60 5000)
 FAKECUDA_REUSE=1 TEST_LIMIT=900 on_devices "$((2 * rounds)) communicators and their buffers: nothing grows" good_on_devices 2 $small \
     -- churn "$rounds"
 FAKECUDA_REUSE=1 GPURING_MEMORY=pool on_devices "the same with buffers of a pool" good_on_devices 3 $small -- churn $(depth 40 300)
