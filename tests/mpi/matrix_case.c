@@ -176,13 +176,21 @@ static size_t bytes_of(const struct job *j, int elements)
     return (size_t) elements * (size_t) j->t->extent;
 }
 
-/* What a rank puts in; to be freed. */
-static char *input_of(const struct job *j, int rank, int elements)
+/*
+ * Elements [first, first + n) of what a rank puts in. Where each rank gets one block of it, blocks
+ * are drawn one by one, so that a rank need not draw those of others; first and n are whole blocks.
+ */
+static void fill_input(const struct job *j, int rank, int first, int n, char *at)
 {
-    char *in = malloc(bytes_of(j, elements) + 1);
+    bool blocks = COLL_ALLTOALL == j->c->coll || COLL_REDUCE_SCATTER_BLOCK == j->c->coll;
+    int each = blocks ? j->count : n;
 
-    dtype_fill(j->t, j->c->op, in, (size_t) elements, rng_key(j->c->key, 2, (uint64_t) rank));
-    return in;
+    for (int i = 0; i < n; i += each) {
+        uint64_t block = blocks ? 4 + (uint64_t) ((first + i) / each) : 2;
+
+        dtype_fill(j->t, j->c->op, at + bytes_of(j, i), (size_t) each,
+                   rng_key(j->c->key, block, (uint64_t) rank));
+    }
 }
 
 /* The blocks of all ranks, or this rank's of each. */
@@ -192,32 +200,33 @@ static void expect_blocks(const struct job *j, char *out)
 
     for (int r = 0; r < j->size; r++) {
         const int n = v ? j->counts[r] : j->count;
-        char *in = input_of(j, r, all ? n * j->size : n);
 
-        memcpy(out + bytes_of(j, v ? j->displs[r] : r * n), in + bytes_of(j, all ? j->rank * n : 0),
-               bytes_of(j, n));
-        free(in);
+        fill_input(j, r, all ? j->rank * n : 0, n, out + bytes_of(j, v ? j->displs[r] : r * n));
     }
 }
 
 /* This rank's part of ((x0 op x1) op x2) ...: MPI_Reduce_local's first argument is the left one. */
 static void expect_reduced(const struct job *j, char *out)
 {
-    char *sum = input_of(j, 0, j->in_elements);
-    int start = COLL_REDUCE_SCATTER_BLOCK == j->c->coll ? j->rank * j->count : 0;
+    const bool block = COLL_REDUCE_SCATTER_BLOCK == j->c->coll;
+    const int first = block ? j->rank * j->count : 0, n = block ? j->count : j->in_elements;
+    char *sum = malloc(bytes_of(j, n) + 1), *in = malloc(bytes_of(j, n) + 1), *swapped;
+    int start = 0;
 
-    for (int r = 1; r < j->size && j->in_elements > 0; r++) {
-        char *in = input_of(j, r, j->in_elements);
-
-        MPI_Reduce_local(sum, in, j->in_elements, j->t->type, j->op);
-        free(sum);
+    fill_input(j, 0, first, n, sum);
+    for (int r = 1; r < j->size && n > 0; r++) {
+        fill_input(j, r, first, n, in);
+        MPI_Reduce_local(sum, in, n, j->t->type, j->op);
+        swapped = sum;
         sum = in;
+        in = swapped;
     }
     for (int r = 0; r < j->rank && COLL_REDUCE_SCATTER == j->c->coll; r++) {
         start += j->counts[r];
     }
     memcpy(out, sum + bytes_of(j, start), bytes_of(j, j->compared));
     free(sum);
+    free(in);
 }
 
 static void expect(const struct job *j, char *out)
@@ -269,8 +278,7 @@ static bool run(struct job *j)
     char *send, *recv;
     bool ok;
 
-    dtype_fill(j->t, c->op, in.data, (size_t) j->in_elements,
-               rng_key(c->key, 2, (uint64_t) j->rank));
+    fill_input(j, j->rank, 0, j->in_elements, in.data);
     if (COLL_BCAST == c->coll && j->rank == j->root) {
         dtype_fill(j->t, c->op, out.data, (size_t) j->count, rng_key(c->key, 3, 0));
     }
