@@ -6,7 +6,7 @@
 ompi='--mca op ^avx' # which saturates sums of small integers in 4.1.4
 small='--mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 --mca coll_gpuring_channels 2'
 
-short=$(depth 2 3) # seconds
+short=$(depth 1 3) # seconds
 for np in $(depth '2 5' '2 3 5'); do
     programs "programs" good_through_gpuring $short $np --
 done
@@ -39,9 +39,9 @@ fi
 fake=${FAKECUDA:?the directory of the fake driver}
 if [ -e "$fake/libcuda.so.1" ]; then
     . "$(dirname "$0")/device_lib.sh"
-    GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices $(depth 3 4) 2 \
+    GPURING_MEMORY=mixed programs "host memory and devices" good_on_devices $(depth 2 4) 2 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
-    GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices $(depth 3 4) 3 \
+    GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices $(depth 2 4) 3 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
     # one that kernels read beyond the end of its staged buffers: 59770 MPI_DOUBLE_INT, the last without its gap
     GPURING_MEMORY=mixed GR_HOST=1 grun 3 $ompi --mca coll_gpuring_device_channels 2 \
