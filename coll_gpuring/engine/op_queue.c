@@ -20,6 +20,7 @@
 #include "engine/op_end.h"
 #include "engine/process.h"
 #include "engine/runtime.h"
+#include "engine/stats.h"
 #include "engine/step_timing.h"
 #include "engine/watchdog.h"
 
@@ -55,22 +56,28 @@ static bool try_post(struct gr_op_queue *queue, const struct gr_op *op)
            gr_mailbox_post(early_box(queue, op), op->early.call);
 }
 
-static void append(struct gr_op_queue *queue, struct gr_op *op)
+/* With order_lock. */
+static void append_locked(struct gr_op_queue *queue, struct gr_op *op)
 {
     op->next = NULL;
-    op->phase = GR_OP_QUEUED;
     op->queue = queue;
     op->awaited.word = NULL;
     op->rc = 0;
-    gr_lock(&queue->order_lock);
     *queue->tail = op;
     queue->tail = &op->next;
+    if (NULL != op->early.call && NULL == queue->unposted) {
+        queue->unposted = op;
+    }
+}
+
+static void append(struct gr_op_queue *queue, struct gr_op *op)
+{
+    op->phase = GR_OP_QUEUED;
+    gr_lock(&queue->order_lock);
     if (NULL != op->early.call) {
         gr_mailbox_begin(early_box(queue, op), op->early.call);
-        if (NULL == queue->unposted) {
-            queue->unposted = op;
-        }
     }
+    append_locked(queue, op);
     gr_unlock(&queue->order_lock);
 }
 
@@ -395,6 +402,52 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
     if (!gr_runtime_in_transport()) {
         (void) mca_coll_gpuring_net_send();
     }
+}
+
+/*
+ * With busy and order_lock, since Open MPI may append to the queue meanwhile. What waits goes on in
+ * the queue, also after an error, which its next poll meets again.
+ */
+static void start_mail(struct gr_op_queue *queue, struct gr_op *op)
+{
+    struct gr_mailbox *box = early_box(queue, op);
+
+    gr_mailbox_begin(box, op->early.call);
+    if (1 == gr_mailbox_poll(box, op->early.call, &queue->watch.moved)) {
+        op->phase = GR_OP_DONE;
+        op->rc = 0;
+        return;
+    }
+    append_locked(queue, op);
+    op->phase = GR_OP_RUNNING;
+    if (gr_mailbox_is_posted(box, op->early.call)) {
+        queue->unposted = NULL;
+    }
+}
+
+bool mca_coll_gpuring_queue_start_mail(struct gr_op *op)
+{
+    struct gr_op_queue *queue = op->queue;
+    bool alone;
+
+    if (0 != queue->comm->failed || !gr_try(&queue->busy)) {
+        return false;
+    }
+    gr_lock(&queue->order_lock);
+    alone = NULL == queue->head;
+    if (alone) {
+        op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+        start_mail(queue, op);
+    }
+    gr_unlock(&queue->order_lock);
+    if (alone && GR_OP_DONE == op->phase) {
+        mca_coll_gpuring_op_count(op, false);
+        finish(queue, op, true);
+    } else if (alone) {
+        enlist(queue);
+    }
+    gr_unlock(&queue->busy);
+    return alone;
 }
 
 int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)

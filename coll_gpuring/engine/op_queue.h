@@ -81,6 +81,13 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op);
 void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n);
 
 /*
+ * Start an op that only posts to a mailbox, which is there, and takes from it: op->early is set, and
+ * its buffers are the application's. It is completed at once if the other ranks have posted, or
+ * goes on in its queue. False: it cannot be started so, since others are before it.
+ */
+bool mca_coll_gpuring_queue_start_mail(struct gr_op *op);
+
+/*
  * Register with gr_runtime_progress(), which drives queues with nonblocking ops from then on.
  * Repeated calls are fine. 0, or GR_ERR_...
  */

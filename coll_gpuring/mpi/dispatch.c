@@ -16,6 +16,7 @@
 #include "engine/comm_queues.h"
 #include "engine/devices.h"
 #include "engine/failure.h"
+#include "engine/lock.h"
 #include "engine/log.h"
 #include "engine/op.h"
 #include "engine/op_queue.h"
@@ -226,6 +227,9 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
         rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_prepare(queue, op));
         if (OMPI_SUCCESS == rc) {
+            if (!gr_threaded()) {
+                mca_coll_gpuring_plan_make(module, &request->op);
+            }
             mca_coll_gpuring_thread_need(&gr_process, module->comm.gpu);
             mca_coll_gpuring_queue_start(&op, 1);
             *form->request = &request->super.super;
@@ -384,16 +388,39 @@ __attribute__((noinline)) static int dispatch(mca_coll_gpuring_module_t *module,
     }
 }
 
+/* A nonblocking call with a plan. */
+static int start_by_plan(mca_coll_gpuring_module_t *module, const struct gr_plan_of_call *plan,
+                         const struct gr_call *call, ompi_request_t **started)
+{
+    mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, false);
+
+    if (NULL == request) {
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+    }
+    mca_coll_gpuring_plan_start(plan, call, &request->op);
+    *started = &request->super.super;
+    return OMPI_SUCCESS;
+}
+
 int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                               const struct gr_form *form)
 {
+    const struct gr_plan_of_call *plan;
     int rc;
 
     /* where there are plans, gpuring does the communicator's calls */
-    if (NULL != module->plans && GR_BLOCKING == form->kind &&
+    if (GR_BLOCKING == form->kind && NULL != module->plans[GR_ORDER_BLOCKING] &&
         OMPI_SUCCESS == gr_ompi_failure(&module->comm) &&
         mca_coll_gpuring_plan_run(module, call, &rc)) {
         return OMPI_SUCCESS == rc ? rc : fail_call(module, call, rc);
+    }
+    /* not with threads: another one may let Open MPI start a call of its own here, and change plans */
+    if (GR_NONBLOCKING == form->kind && NULL != module->plans[GR_ORDER_NONBLOCKING] &&
+        !gr_threaded() && OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {
+        plan = mca_coll_gpuring_plan_find(module, call);
+        if (NULL != plan) {
+            return start_by_plan(module, plan, call, form->request);
+        }
     }
     return dispatch(module, call, form);
 }

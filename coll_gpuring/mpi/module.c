@@ -198,7 +198,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     mca_coll_gpuring_comm_init(&module->comm, &gr_process);
     module->all_gpu = false;
     module->op = NULL;
-    module->plans = NULL;
+    memset(module->plans, 0, sizeof(module->plans));
     module->hosts[0] = module->hosts[1] = NULL;
     atomic_init(&module->decided, false);
     module->refused = -1;
@@ -210,7 +210,8 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
 {
     forget_saved(module);
     mca_coll_gpuring_blocking_op_end(module);
-    mca_coll_gpuring_plans_free(module->plans);
+    mca_coll_gpuring_plans_free(module->plans[GR_ORDER_BLOCKING]);
+    mca_coll_gpuring_plans_free(module->plans[GR_ORDER_NONBLOCKING]);
     mca_coll_gpuring_comm_free(&module->comm);
     mca_coll_gpuring_stage_delete(module->stage);
 }

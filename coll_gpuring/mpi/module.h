@@ -29,11 +29,11 @@ typedef struct mca_coll_gpuring_module {
     struct gr_comm comm; /* the communicator as the engine sees it */
 
     /* whether gpuring does calls of this communicator; equal on all ranks */
-    atomic_bool decided;    /* the fields below are set, and those of comm */
-    int refused;            /* an enum gr_fallback_reason; -1: it does */
-    bool all_gpu;           /* every rank may have buffers on a device */
-    struct gr_mpi_op *op;   /* of blocking calls (blocking_op.h); NULL: none at present. Owned */
-    struct gr_plans *plans; /* of blocking calls (plan.h); NULL: none yet. Owned */
+    atomic_bool decided;  /* the fields below are set, and those of comm */
+    int refused;          /* an enum gr_fallback_reason; -1: it does */
+    bool all_gpu;         /* every rank may have buffers on a device */
+    struct gr_mpi_op *op; /* of blocking calls (blocking_op.h); NULL: none at present. Owned */
+    struct gr_plans *plans[GR_NORDERS]; /* of calls of each order (plan.h); NULL: none. Owned */
 
     const void *hosts[2]; /* send and receive buffer of the last call without a CUDA driver */
     _Atomic(struct gr_stage *) stage; /* kept for blocking fallbacks; NULL: none, or in use */

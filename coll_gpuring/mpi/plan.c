@@ -10,6 +10,7 @@
 #include "engine/run_mailbox.h"
 #include "engine/runtime.h"
 #include "engine/stats.h"
+#include "engine/submit.h"
 #include "engine/watchdog.h"
 #include "mpi/call.h"
 #include "mpi/datatype.h"
@@ -25,6 +26,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* On the path of each small call, where a function's call would take as long as what it does. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
  * What makes calls alike. The type and the operation of a reduction are MPI's own, which nobody
@@ -43,11 +47,11 @@ struct kind {
 struct gr_plan_of_call {
     struct kind kind;
     size_t bytes;                /* of the call, for counters */
-    struct gr_comm *comm;        /* borrowed */
-    struct gr_boards *boards;    /* of the communicator; borrowed */
-    struct gr_mailbox_call call; /* of now, or the last: blocking calls come one at a time */
+    struct gr_op_queue *queue;   /* of the calls' order; borrowed */
+    struct gr_boards *boards;    /* of the queue; borrowed */
+    struct gr_mailbox_call call; /* blocking calls, one at a time: of now, or of the last one */
     const void *hosts[2];        /* its buffers: they are in host memory */
-    uint64_t seq;                /* its number */
+    uint64_t seq;                /* blocking: its number */
     ptrdiff_t lowest;            /* allgatherv: of the displacements, in bytes, or 0 */
     /*
      * allgatherv, reduce_scatter: [rank]: elements or bytes of the block, as in call.counts; then
@@ -64,7 +68,7 @@ static inline bool has_lists(enum gr_call_id id)
 /* ---- which plan ---- */
 
 /* Whether plans are made of such calls; then *kind is the call's. */
-static inline bool find_kind(const struct gr_call *call, struct kind *kind)
+static ALWAYS_INLINE bool find_kind(const struct gr_call *call, struct kind *kind)
 {
     *kind = (struct kind) {.id = call->id, .root = call->root};
     switch (call->id) {
@@ -118,7 +122,7 @@ static bool has_same_blocks(const struct gr_plan_of_call *plan, const struct gr_
 {
     bool moves = GR_CALL_ALLGATHERV == call->id;
     size_t unit = moves ? mca_coll_gpuring_type_size(call->rtype) : 1;
-    int p = plan->comm->size, r;
+    int p = plan->queue->comm->size, r;
 
     for (r = 0; r < p; r++) {
         if (GR_COUNT_AT(call->rcounts, r) * unit != plan->lists[r] ||
@@ -196,16 +200,16 @@ static inline bool in_host_memory(struct gr_plan_of_call *plan, const struct gr_
 /* Where this rank's block lies in the result of an allgather(v), in bytes. */
 static inline size_t own_block(const struct gr_plan_of_call *plan)
 {
-    size_t rank = (size_t) plan->comm->rank;
+    size_t rank = (size_t) plan->queue->comm->rank;
 
     return has_lists(plan->kind.id) ? plan->call.displs[rank] : rank * plan->kind.count;
 }
 
 /* Buffers in the terms of mailboxes; mpi/buffers.c does it for all calls. */
-static inline void set_buffers(struct gr_plan_of_call *plan, const struct gr_call *call)
+static ALWAYS_INLINE void set_buffers(struct gr_mailbox_call *now,
+                                      const struct gr_plan_of_call *plan,
+                                      const struct gr_call *call)
 {
-    struct gr_mailbox_call *now = &plan->call;
-
     switch (call->id) {
     case GR_CALL_BARRIER:
         return; /* they are the plan's own */
@@ -238,7 +242,7 @@ static inline int poll(struct gr_plan_of_call *plan, uint64_t *moved)
     }
     pair = gr_mailbox_difference(box, &plan->call);
     pair.rank = plan->boards->group.first + pair.rank * plan->boards->group.step;
-    mca_coll_gpuring_report_difference(plan->comm, plan->kind.id, plan->seq, rc, &pair);
+    mca_coll_gpuring_report_difference(plan->queue->comm, plan->kind.id, plan->seq, rc, &pair);
     return rc;
 }
 
@@ -257,8 +261,8 @@ static void explain(void *ctx, char *text, size_t size)
 /* The other ranks' posts have not all come yet. 0, or GR_ERR_... */
 static int wait_for_others(struct gr_plan_of_call *plan)
 {
-    const struct gr_waiting waiting = {plan->comm, gr_calls[plan->kind.id].name, plan->seq, explain,
-                                       plan};
+    const struct gr_waiting waiting = {plan->queue->comm, gr_calls[plan->kind.id].name, plan->seq,
+                                       explain, plan};
     unsigned polls = mca_coll_gpuring_polls_per_progress();
     uint64_t moved = 0;
     int rc = GR_AGAIN;
@@ -269,36 +273,85 @@ static int wait_for_others(struct gr_plan_of_call *plan)
     return GR_AGAIN == rc ? mca_coll_gpuring_wait(poll_again, &waiting) : rc;
 }
 
-bool mca_coll_gpuring_plan_run(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                               int *rc)
+/* The plan of a call of the order, whose buffers are in host memory. NULL: none. */
+static ALWAYS_INLINE struct gr_plan_of_call *plan_of(mca_coll_gpuring_module_t *module,
+                                                     enum gr_call_order order,
+                                                     const struct gr_call *call)
 {
     struct gr_plan_of_call *plan;
     struct kind kind;
+
+    if (!find_kind(call, &kind)) {
+        return NULL;
+    }
+    plan = find(module->plans[order], &kind, call);
+    return NULL != plan && in_host_memory(plan, call) ? plan : NULL;
+}
+
+bool mca_coll_gpuring_plan_run(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                               int *rc)
+{
+    struct gr_plan_of_call *plan = plan_of(module, GR_ORDER_BLOCKING, call);
     uint64_t moved = 0;
     double start;
     int error;
 
-    if (!find_kind(call, &kind)) {
-        return false;
-    }
-    plan = find(module->plans, &kind, call);
-    if (NULL == plan || !in_host_memory(plan, call)) {
+    if (NULL == plan) {
         return false;
     }
     start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
-    plan->seq = ++module->comm.queues[GR_ORDER_BLOCKING]->seq;
-    set_buffers(plan, call);
+    plan->seq = ++plan->queue->seq;
+    set_buffers(&plan->call, plan, call);
     gr_mailbox_begin(&plan->boards->box, &plan->call);
     error = poll(plan, &moved);
     if (GR_AGAIN == error) {
         error = wait_for_others(plan);
     }
     if (0 == error) {
-        mca_coll_gpuring_stats_call(kind.id, GR_WAY_MAILBOX, false, module->comm.size, plan->bytes,
+        mca_coll_gpuring_stats_call(call->id, GR_WAY_MAILBOX, false, module->comm.size, plan->bytes,
                                     0 != start ? 1e6 * (gr_runtime_now() - start) : 0);
     }
     *rc = mca_coll_gpuring_to_ompi(error);
     return true;
+}
+
+/* The op of a call as the long way would leave it before the queue. */
+static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
+                   const struct gr_call *call)
+{
+    struct gr_op *base = &op->base;
+
+    mca_coll_gpuring_op_reset(base, plan->queue->comm, plan->queue);
+    op->call = *call;
+    op->stages = false;
+    op->finish = GR_FINISH_NONE;
+    base->id = call->id;
+    base->root = call->root;
+    base->data.bytes = plan->bytes;
+    base->choice.way = GR_WAY_MAILBOX;
+    base->exec = &mca_coll_gpuring_run_mailbox;
+    base->seq = ++plan->queue->seq;
+    base->run.mailbox.whole = plan->call;
+    set_buffers(&base->run.mailbox.whole, plan, &op->call);
+    base->early = (struct gr_early_post) {&base->run.mailbox.whole, GR_WAY_MAILBOX};
+}
+
+struct gr_plan_of_call *mca_coll_gpuring_plan_find(mca_coll_gpuring_module_t *module,
+                                                   const struct gr_call *call)
+{
+    return plan_of(module, GR_ORDER_NONBLOCKING, call);
+}
+
+void mca_coll_gpuring_plan_start(const struct gr_plan_of_call *plan, const struct gr_call *call,
+                                 struct gr_mpi_op *op)
+{
+    struct gr_op *base = &op->base;
+
+    set_op(op, plan, call);
+    if (!mca_coll_gpuring_queue_start_mail(base)) {
+        base->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+        mca_coll_gpuring_queue_start(&base, 1);
+    }
 }
 
 /* ---- making one ---- */
@@ -314,6 +367,13 @@ static bool may_have_plan(const struct gr_mpi_op *op)
            gr_settings.verbose < 2; /* which says each call's choice */
 }
 
+bool mca_coll_gpuring_plan_fits(const struct gr_mpi_op *op)
+{
+    struct kind kind;
+
+    return may_have_plan(op) && find_kind(&op->call, &kind);
+}
+
 /* What a barrier posts: any byte. */
 static const unsigned char token = 1;
 
@@ -321,7 +381,7 @@ static const unsigned char token = 1;
 static void copy_lists(struct gr_plan_of_call *plan, const struct gr_mpi_op *op)
 {
     const struct gr_mailbox_call *whole = &op->base.run.mailbox.whole;
-    size_t p = (size_t) plan->comm->size;
+    size_t p = (size_t) plan->queue->comm->size;
 
     memcpy(plan->lists, whole->counts, p * sizeof(*plan->lists));
     memcpy(plan->lists + p, whole->displs, p * sizeof(*plan->lists));
@@ -341,7 +401,7 @@ static struct gr_plan_of_call *plan_new(const struct gr_mpi_op *op, const struct
     if (NULL != plan) {
         plan->kind = *kind;
         plan->bytes = gr_call_has_buffers(kind->id) ? op->base.data.bytes : 0;
-        plan->comm = op->base.comm;
+        plan->queue = op->base.queue;
         plan->boards = gr_team_boards(op->base.queue->team, GR_WAY_MAILBOX);
         plan->call = op->base.run.mailbox.whole;
         if (GR_CALL_BARRIER == kind->id) {
@@ -358,19 +418,22 @@ static struct gr_plan_of_call *plan_new(const struct gr_mpi_op *op, const struct
 
 void mca_coll_gpuring_plan_make(mca_coll_gpuring_module_t *module, const struct gr_mpi_op *op)
 {
+    struct gr_plans **of_order = &module->plans[op->base.queue->order], *plans;
     struct gr_plan_of_call *plan;
-    struct gr_plans *plans;
     struct kind kind;
     uint32_t hash;
     unsigned k;
 
-    if (!may_have_plan(op) || !find_kind(&op->call, &kind)) {
+    if (!may_have_plan(op) || !find_kind(&op->call, &kind) ||
+        /* several calls may wait, and need the lists of a plan that is replaced meanwhile */
+        (GR_ORDER_NONBLOCKING == op->base.queue->order && has_lists(kind.id)) ||
+        GR_LINKS_THERE != gr_team_links(op->base.queue->team, GR_WAY_MAILBOX, 0, 1)) {
         return;
     }
-    if (NULL == module->plans) { /* many communicators have one call */
-        module->plans = gr_calloc(1, sizeof(*module->plans));
+    if (NULL == *of_order) { /* many communicators have one call */
+        *of_order = gr_calloc(1, sizeof(**of_order));
     }
-    plans = module->plans;
+    plans = *of_order;
     if (NULL == plans) {
         return;
     }

@@ -2,13 +2,15 @@
 /*
  * Plans: what a rank keeps of a kind of call, so that the next call of the kind decides nothing.
  *
- * A plan holds for blocking calls in host memory among ranks that share one mailbox
- * (exec/mailbox.h), without a copy of their own: the buffers are one run of bytes each. Whether a
- * call is of the kind follows from its arguments alone: collective, root, bytes, and for reductions
- * type and operation. Nothing in a plan was agreed on with other ranks, so a rank may lose one, or
- * not make it for lack of memory: its call then takes the long way, to the same mailbox.
+ * A plan holds for calls in host memory among ranks that share one mailbox (exec/mailbox.h), without
+ * a copy of their own: the buffers are one run of bytes each. Whether a call is of the kind follows
+ * from its arguments alone: collective, root, bytes, and for reductions type and operation. Nothing in
+ * a plan was agreed on with other ranks, so a rank may lose one, or not make it for lack of memory: its
+ * call then takes the long way, to the same mailbox.
  *
  * The first calls of a kind take the long way (dispatch.c). The second in a row makes the plan.
+ * Blocking and nonblocking calls have mailboxes of their own, and plans. A persistent request is its
+ * own plan (request.c).
  */
 #ifndef GR_MPI_PLAN_H
 #define GR_MPI_PLAN_H
@@ -44,7 +46,24 @@ struct gr_plans {
 bool mca_coll_gpuring_plan_run(struct mca_coll_gpuring_module *module, const struct gr_call *call,
                                int *rc);
 
-/* A blocking call without a plan is done: make one, where there may be one and it pays. */
+/*
+ * Whether the op, which is prepared, only posts to a mailbox and takes from it, in the buffers of its
+ * call: then nothing of it changes when it is started again.
+ */
+bool mca_coll_gpuring_plan_fits(const struct gr_mpi_op *op);
+
+/* The plan of a nonblocking call, under the same conditions; NULL: none. Borrowed. */
+struct gr_plan_of_call *mca_coll_gpuring_plan_find(struct mca_coll_gpuring_module *module,
+                                                   const struct gr_call *call);
+
+/* Start a nonblocking call by its plan, in the op of a new request, which may be complete then. */
+void mca_coll_gpuring_plan_start(const struct gr_plan_of_call *plan, const struct gr_call *call,
+                                 struct gr_mpi_op *op);
+
+/*
+ * A blocking call without a plan is done, or a nonblocking one is prepared: make a plan, where there
+ * may be one and it pays.
+ */
 void mca_coll_gpuring_plan_make(struct mca_coll_gpuring_module *module, const struct gr_mpi_op *op);
 
 /* Free a communicator's plans. */

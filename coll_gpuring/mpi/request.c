@@ -16,6 +16,7 @@
 #include "engine/op_queue.h"
 #include "engine/progress_thread.h"
 #include "engine/runtime.h"
+#include "mpi/plan.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
@@ -61,6 +62,20 @@ static int fail_start(mca_coll_gpuring_request_t *request, int rc)
     return mca_coll_gpuring_mpi_code(rc);
 }
 
+/* Start a request whose plan is its op. False: it is to be started as all others. */
+static bool start_by_plan(mca_coll_gpuring_request_t *request)
+{
+    if (!request->has_plan) {
+        return false;
+    }
+    request->super.super.req_complete = REQUEST_PENDING;
+    if (!mca_coll_gpuring_queue_start_mail(&request->op.base)) {
+        request->super.super.req_complete = REQUEST_COMPLETED;
+        return false;
+    }
+    return true;
+}
+
 /* MPI_Start and MPI_Startall: all at once. */
 static int request_start(size_t count, ompi_request_t **handles)
 {
@@ -77,6 +92,9 @@ static int request_start(size_t count, ompi_request_t **handles)
         if (0 == request->op.base.data.bytes) {
             continue; /* nothing to do: it stays complete */
         }
+        if (start_by_plan(request)) {
+            continue;
+        }
         one = OMPI_SUCCESS;
         if (request->op.stages) {
             one = mca_coll_gpuring_classify_buffers(&request->op.call, &device);
@@ -89,6 +107,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             rc = fail_start(request, one);
             continue;
         }
+        request->has_plan = mca_coll_gpuring_plan_fits(&request->op);
         request->super.super.req_complete = REQUEST_PENDING;
         mca_coll_gpuring_thread_need(&gr_process, request->op.base.exec->on_device);
         ops[n++] = &request->op.base;
@@ -111,6 +130,7 @@ static void request_construct(mca_coll_gpuring_request_t *request)
     r->req_cancel = NULL;
     mca_coll_gpuring_mpi_op_init(&request->op);
     request->queue = NULL;
+    request->has_plan = false;
     request->types[0] = request->types[1] = NULL;
     request->kept = NULL;
 }
@@ -149,6 +169,7 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
         return NULL;
     }
     r = &request->super.super;
+    request->has_plan = false;
     OMPI_REQUEST_INIT(r, persistent);
     r->req_mpi_object.comm = comm;
     r->req_start = persistent ? request_start : NULL;

@@ -230,7 +230,7 @@ static void draw_collective(struct drawing *d, struct step *s, int k)
 
 /*
  * Whether step k is the collective before it once more: what gpuring keeps of a kind of call is used
- * where calls repeat. Only from a blocking one, since what is pending may stand in the way.
+ * where calls repeat.
  */
 static bool draw_again(struct drawing *d, struct step *s, int k)
 {
@@ -238,7 +238,7 @@ static bool draw_again(struct drawing *d, struct step *s, int k)
     const struct step *before = s - 1;
     const uint64_t key = s->key;
 
-    if (0 == percent || k < 1 || STEP_COLLECTIVE != before->kind || BLOCKING != before->form ||
+    if (0 == percent || k < 1 || STEP_COLLECTIVE != before->kind || PERSISTENT == before->form ||
         below(d, 100) >= percent) {
         return false;
     }

@@ -28,7 +28,7 @@ static const struct profile rows[] = {
     {.name = "comms", .comms = 30, .frees = 10},
     {.name = "orders", .forms = "bnnp", .messages = 4, .comms = 30, .frees = 3},
     {.name = "freed", .forms = "nnp", .comms = 25, .frees = 20},
-    {.name = "again", .forms = "bbbn", .again = 75},
+    {.name = "again", .forms = "bbn", .again = 75},
 };
 
 static void change(int *weight, int by)

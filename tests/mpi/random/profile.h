@@ -19,7 +19,7 @@ struct profile {
     int in_place; /* of 4 calls */
     int nonsense; /* of 3 calls */
     int users; /* of 2 draws of a user-defined operation, those that are taken; 2: and no others */
-    int again; /* percent of the steps after a blocking collective: the same once more */
+    int again; /* percent of the steps after a collective that is not persistent: the same again */
 };
 
 /* The weights of programs without a profile. */
