@@ -14,10 +14,6 @@ fi
 
 np_of() { echo $(($(sed 's/ .*//; s/x/*/' <<<"$1"))); } # ranks of a layout, which options may follow
 
-# parts of matrix.c
-any_case='-x GPURING_MATRIX=random -x GPURING_BUDGET=1'
-all_cases='-x GPURING_MATRIX=types,big,random -x GPURING_BUDGET=1'
-
 # Programs among hosts, through gpuring; environment variables are given with -x.
 nodes() { # LAYOUT NP [OPTIONS...] -- PROGRAM [ARGS...]
     MPIRUN="$hosts run $1 $stock_mpirun"

@@ -16,7 +16,7 @@ layouts=2x2
 [ -z "${GPURING_ALL:-}" ] || layouts='2x1 2x2 4x1 4x2 3+1'
 for layout in $layouts; do
     np=$(np_of $layout)
-    nodes $layout $np $(depth "$any_case" "$all_cases") -- matrix
+    nodes $layout $np -- $(any_case $(depth '' every,big))
     tap_check "$layout: blocking, $(depth "any case" "all types and operations, 4 MiB, any case")" good_through_gpuring
     nodes $layout $np -- $(eight_in nonblocking --no-comms)
     tap_check "$layout: nonblocking, each of the eight" all_taken
@@ -88,15 +88,15 @@ only_in_all
 # links of every algorithm, with messages of several slots
 for case in 3+1:tree 3+1:flat 3+1:doubling 3+1:pat 2x2:bucket 3x2:two-level 3x2:node-tree 3x2:doubling; do
     layout=${case%:*}
-    nodes $layout $(np_of $layout) $any_case --mca coll_gpuring_algorithm ${case#*:} \
-        --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- matrix
+    nodes $layout $(np_of $layout) --mca coll_gpuring_algorithm ${case#*:} \
+        --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes 512 -- $(any_case)
     tap_check "$layout: ${case#*:}, two channels of small slots" good_through_gpuring
 done
 for layout in 2x2 3x2; do
-    nodes $layout $(np_of $layout) --map-by node $any_case -- matrix
+    nodes $layout $(np_of $layout) --map-by node -- $(any_case)
     tap_check "$layout, placed in turns: blocking, any case" good_through_gpuring
 done
-nodes '2x2 --rate=h1:20mbit' 4 $any_case -- matrix
+nodes '2x2 --rate=h1:20mbit' 4 -- $(any_case)
 tap_check "2x2: one host is slow" good_through_gpuring
 
 for form in nonblocking persistent; do

@@ -16,7 +16,7 @@ between() {
         --mca op ^avx --mca coll_gpuring_device_slots $slots --mca coll_gpuring_device_slot_bytes $slot_bytes "${@:2}"
 }
 nodes=1 ask=0 slots=4 slot_bytes=16384
-environment=(-x LD_LIBRARY_PATH -x FAKECUDA_SMS -x FAKECUDA_DEVICES -x GPURING_THRESHOLDS)
+environment=(-x LD_LIBRARY_PATH -x FAKECUDA_SMS -x FAKECUDA_DEVICES)
 
 # on_nodes TEXT JUDGE LAYOUT MEMORY [OPTIONS...] -- PROGRAM [ARGS...]
 on_nodes() {
@@ -28,33 +28,32 @@ none_by_gpuring() { good_by_staging && seen '^# gpuring calls 0 handovers [1-9]'
 
 # ---- kernels, between hosts ----
 
-on_nodes "all types and operations, 4 MiB, any case" good_on_devices 2x2 device $all_cases \
-    --mca coll_gpuring_verbose 2 -- matrix
+on_nodes "all types and operations, 4 MiB, any case" good_on_devices 2x2 device \
+    --mca coll_gpuring_verbose 2 -- $(any_case every,big)
 tap_check "    rank 0 says where slots lie, and why" \
     seen 'slots of rank 0 of .* between nodes: 0 links in device memory, [1-9][0-9]* in pinned host memory \(the network cannot access'
 only_in_all
 for layout in 2x1 4x1 4x2 3+1; do
-    on_nodes "all types and operations, 4 MiB, any case" good_on_devices $layout device $all_cases -- matrix
+    on_nodes "all types and operations, 4 MiB, any case" good_on_devices $layout device -- $(any_case every,big)
 done
 for form in nonblocking persistent; do
     for layout in 4x1 4x2 3+1; do
         on_nodes "$form" good_on_devices $layout device -- $(eight_in $form --no-comms)
     done
 done
-on_nodes "any case" good_on_devices 2x2 mixed $any_case -- matrix
+on_nodes "any case" good_on_devices 2x2 mixed -- $(any_case)
 straight() { good_on_devices && [ "$(counted 'zero copy calls')" -ge 12 ]; }
-on_nodes "zero copy inside hosts" straight 2x2 device --mca coll_gpuring_zero_copy 4096 \
-    -x GPURING_MATRIX=big,random -x GPURING_BUDGET=1 -- matrix
-on_nodes "any case, ranks placed in turns" good_on_devices 3x2 device $any_case --map-by node -- matrix
-with=--rails=2 on_nodes "any case, on two rails" good_on_devices 2x2 device $any_case --mca coll_gpuring_nodes_rails 2 \
-    --mca coll_gpuring_verbose 1 -- matrix
+on_nodes "zero copy inside hosts" straight 2x2 device --mca coll_gpuring_zero_copy 4096 -- $(any_case big)
+on_nodes "any case, ranks placed in turns" good_on_devices 3x2 device --map-by node -- $(any_case)
+with=--rails=2 on_nodes "any case, on two rails" good_on_devices 2x2 device --mca coll_gpuring_nodes_rails 2 \
+    --mca coll_gpuring_verbose 1 -- $(any_case)
 tap_check "    which both are used" seen 'links to other nodes go over ucx on eth1'
-slots=2 slot_bytes=256 on_nodes "any case, small slots" good_on_devices 3+1 device $any_case \
-    --mca coll_gpuring_nodes_channels 3 -- matrix
-slots=2 slot_bytes=256 on_nodes "any case, trees of nodes, small slots" good_on_devices 3x2 device $any_case \
-    --mca coll_gpuring_algorithm node-tree -- matrix
-on_nodes "any case, all ranks double" good_on_devices 3+1 device $any_case --mca coll_gpuring_algorithm doubling -- matrix
-on_nodes "any case, no device maps another" good_on_devices 2x2 device $any_case -x FAKECUDA_PEER=none -- matrix
+slots=2 slot_bytes=256 on_nodes "any case, small slots" good_on_devices 3+1 device \
+    --mca coll_gpuring_nodes_channels 3 -- $(any_case)
+slots=2 slot_bytes=256 on_nodes "any case, trees of nodes, small slots" good_on_devices 3x2 device \
+    --mca coll_gpuring_algorithm node-tree -- $(any_case)
+on_nodes "any case, all ranks double" good_on_devices 3+1 device --mca coll_gpuring_algorithm doubling -- $(any_case)
+on_nodes "any case, no device maps another" good_on_devices 2x2 device -x FAKECUDA_PEER=none -- $(any_case)
 on_nodes "communicators within a host and across" good_on_devices 3+1 device -- $(eight_in comms)
 on_nodes "nonblocking" good_on_devices 2x2 mixed -- $(eight_in nonblocking --no-comms)
 on_nodes "nonblocking, no thread" good_on_devices 2x1 device --mca coll_gpuring_progress_thread 0 -- $(eight_in nonblocking --no-comms)
@@ -77,11 +76,11 @@ sizes() { # allreduce of 8 bytes to 1 MiB on 2x2
 }
 large_is_asked() { [ "$rc" -eq 0 ] && seen ', 1048576 bytes on devices \(network\) on 2 nodes of 2: ' && not_seen ', 8 bytes on devices'; }
 
-on_nodes "short calls fall back, any case" good_on_devices 2x2 mixed $slow $any_case -- matrix
+on_nodes "short calls fall back, any case" good_on_devices 2x2 mixed $slow -- $(any_case)
 sizes
 tap_check "2x2: kernels do 1 MiB, 8 bytes fall back" large_is_asked
 tap_check "    which is said" seen 'allreduce on MPI_COMM_WORLD falls back: it is too short'
-GR_HOST=1 on_nodes "short calls are done by the host, staged, any case" good_on_devices 3+1 mixed $slow $any_case -- matrix
+GR_HOST=1 on_nodes "short calls are done by the host, staged, any case" good_on_devices 3+1 mixed $slow -- $(any_case)
 GR_HOST=1 sizes
 tap_check "2x2: kernels do 1 MiB, the host 8 bytes" large_is_asked
 tap_check "    which is said" seen ', 8 bytes on 2 nodes of 2: '
@@ -111,12 +110,12 @@ tap_check "    over each interface go 2S(Q-1)/Q" bytes_were 2 $((3 << 21))
 
 # ---- by others, and not to be had ----
 
-nodes=0 on_nodes "nodes=0: fallback" none_by_gpuring 2x1 mixed $any_case -- matrix
+nodes=0 on_nodes "nodes=0: fallback" none_by_gpuring 2x1 mixed -- $(any_case)
 others='random_programs --count=9999 --seconds=3 --profile=others'
 on_nodes "other collectives" good_falls_back 3+1 device -- $others
 on_nodes "other collectives in pieces" good_falls_back 2x2 mixed --mca coll_gpuring_stage_bytes 512 -- $others
 
-on_nodes "no transport leads there: staged" good_by_staging 2x1 device -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal $any_case -- matrix
+on_nodes "no transport leads there: staged" good_by_staging 2x1 device -x UCX_TLS=posix,self -x UCX_LOG_LEVEL=fatal -- $(any_case)
 tap_check "    with one line that names both ends and why" \
     said_once 'gpuring: rank 0 of .*, on h0, gets no link.* rank 1 on h1: none of UCX.s transports leads there'
 

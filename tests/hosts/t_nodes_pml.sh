@@ -19,7 +19,7 @@ sent_from_buffers() { [ "$(counted 'zero copy calls')" -gt 0 ]; }
 
 forms() { # LAYOUT
     local form
-    nodes "$1" 4 $pml $any_case -- matrix
+    nodes "$1" 4 $pml -- $(any_case)
     tap_check "$1: blocking, any case" good_over_pml
     tap_check "    large messages from where they lie" sent_from_buffers
     for form in nonblocking persistent; do
@@ -56,7 +56,7 @@ tap_check "    and says why not over UCX" seen 'go over pml: .*gpuring_net_ucx.s
 # Open MPI leaves out its provider for TCP, unless it is asked for. It says so where it cannot have it.
 fabric='--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include tcp;ofi_rxm,tcp'
 fabric_rows() { # LAYOUT
-    nodes "$1" 4 $pml $fabric $any_case -- matrix
+    nodes "$1" 4 $pml $fabric -- $(any_case)
     if seen 'PML cm cannot be selected'; then
         tap_skip "$1: over libfabric" "it has no provider for TCP"
         return
@@ -79,8 +79,8 @@ tap_check "2x2: nonblocking, with a thread, which leaves Open MPI alone" eight_o
 nodes 2x2 4 $pml -- nbthreads 2
 tap_check "2x2: nonblocking calls of several threads" good_over_pml
 for bytes in 512 8192 16384; do # data that travel with their head, and behind it
-    nodes 2x2 4 $pml $any_case --mca coll_gpuring_algorithm ring \
-        --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes $bytes -- matrix
+    nodes 2x2 4 $pml --mca coll_gpuring_algorithm ring \
+        --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 --mca coll_gpuring_slot_bytes $bytes -- $(any_case)
     tap_check "2x2: ring, two channels of two slots of $bytes bytes" good_over_pml
 done
 pieces 131072 "in eight"

@@ -50,7 +50,7 @@ carried() { # LAYOUT COLLECTIVE OUT:IN OUT:IN [OPTIONS...]
 # ---- right, and each carries its half ----
 
 for layout in $(depth 2x2 '2x1 2x2 3+1'); do
-    nodes "$layout --rails=2" "$(np_of $layout)" $(rails 2) $any_case -- matrix
+    nodes "$layout --rails=2" "$(np_of $layout)" $(rails 2) -- $(any_case)
     tap_check "$layout: blocking, any case" good_on_rails
 done
 # 2S(Q-1)/Q, S(Q-1)/Q and S, half of it on each; with 3+1 that of a ring, N for Q. Odd channels go round the other way: on 2x2
@@ -122,7 +122,7 @@ tap_check "2x2: nonblocking calls of several threads, and one of gpuring" good_o
 nodes "3+1 --rails=2" 4 $(rails 2) -- $(eight_in comms)
 tap_check "3+1: communicators within a host and across" good_on_rails
 tap_check "2x1: one channel is not enough for two rails, and becomes two" carried 2x1 allreduce 2:2 2:2 --mca coll_gpuring_nodes_channels 1
-nodes "2x1 --rails=3" 2 $(rails 3) $any_case -- matrix
+nodes "2x1 --rails=3" 2 $(rails 3) -- $(any_case)
 tap_check "2x1: three rails, any case" good_through_gpuring
 tap_check "    which are all used" seen 'links to other nodes go over ucx on eth2'
 

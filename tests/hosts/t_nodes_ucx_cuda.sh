@@ -41,7 +41,7 @@ on_nodes() {
     MPIRUN="$hosts run $3 $stock_mpirun"
     grun "$(np_of "$3")" --mca coll_gpuring_nodes 1 --mca coll_gpuring_nodes_ask 0 --mca op ^avx \
         --mca coll_gpuring_device_slots 4 --mca coll_gpuring_device_slot_bytes 16384 -x LD_LIBRARY_PATH -x FAKECUDA_SMS \
-        -x FAKECUDA_DEVICES -x GPURING_THRESHOLDS -x GPURING_MEMORY="$4" $direct "${@:5}"
+        -x FAKECUDA_DEVICES -x GPURING_MEMORY="$4" $direct "${@:5}"
     tap_check "$3: $1, $4 memory" "$2"
 }
 direct='--mca coll_gpuring_nodes_direct 1' # over TCP, too
@@ -50,28 +50,28 @@ all_slots='slots of rank 0 of .* between nodes: [1-9][0-9]* links in device memo
 
 built=$GR_DIR
 GR_DIR=$work/gpuring
-on_nodes "all types and operations, 4 MiB, any case" on_devices_quietly 2x1 device $all_cases \
-    --mca coll_gpuring_verbose 2 -- matrix
+on_nodes "all types and operations, 4 MiB, any case" on_devices_quietly 2x1 device \
+    --mca coll_gpuring_verbose 2 -- $(any_case every,big)
 tap_check "    over UCX" seen 'links to other nodes go over ucx$'
 tap_check "    slots lie on devices, which is said" seen "$all_slots"
 GR_DIR=$built
-on_nodes "any case, gpuring built for another UCX" on_devices_quietly 2x1 device $any_case --mca coll_gpuring_verbose 2 \
-    -x UCX_LOG_LEVEL=info -- matrix
+on_nodes "any case, gpuring built for another UCX" on_devices_quietly 2x1 device --mca coll_gpuring_verbose 2 \
+    -x UCX_LOG_LEVEL=info -- $(any_case)
 tap_check "    over this one" seen "UCX +INFO +Version $version \\(loaded from $ucx/"
 tap_check "    slots lie on devices" seen "$all_slots"
 # pinned WHY: that slots lie in pinned memory is said
 pinned() { seen ": 0 links in device memory, [1-9][0-9]* in pinned host memory \\($1\\)"; }
 direct='--mca coll_gpuring_nodes_direct 0'
-on_nodes "slots in pinned memory, any case" on_devices_quietly 2x1 device $any_case --mca coll_gpuring_verbose 2 -- matrix
+on_nodes "slots in pinned memory, any case" on_devices_quietly 2x1 device --mca coll_gpuring_verbose 2 -- $(any_case)
 tap_check "    which is said" pinned 'coll_gpuring_nodes_direct is 0'
 direct=
-on_nodes "by default: the same over TCP, any case" on_devices_quietly 2x1 device $any_case --mca coll_gpuring_verbose 2 -- matrix
+on_nodes "by default: the same over TCP, any case" on_devices_quietly 2x1 device --mca coll_gpuring_verbose 2 -- $(any_case)
 tap_check "    which is said" pinned 'the network would copy device memory through the host'
 direct='--mca coll_gpuring_nodes_direct 1'
 only_in_all
-on_nodes "all types and operations, 4 MiB, any case" on_devices_quietly 2x2 device $all_cases -- matrix
-on_nodes "any case" on_devices_quietly 3+1 device $any_case -- matrix
-on_nodes "the receiver fetches what is large" on_devices_quietly 2x1 device -x UCX_RNDV_THRESH=8192 $any_case -- matrix
+on_nodes "all types and operations, 4 MiB, any case" on_devices_quietly 2x2 device -- $(any_case every,big)
+on_nodes "any case" on_devices_quietly 3+1 device -- $(any_case)
+on_nodes "the receiver fetches what is large" on_devices_quietly 2x1 device -x UCX_RNDV_THRESH=8192 -- $(any_case)
 on_nodes "nonblocking" on_devices_quietly 2x2 device -- $(eight_in nonblocking --no-comms)
 on_nodes "persistent" on_devices_quietly 2x1 device -- $(eight_in persistent --no-comms)
 on_nodes "a call ends while nobody calls MPI" on_devices_quietly 2x1 device -- devices progress

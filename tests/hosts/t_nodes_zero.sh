@@ -20,7 +20,7 @@ layouts=2x2
 [ -z "${GPURING_ALL:-}" ] || layouts='2x1 2x2 3+1'
 for layout in $layouts; do
     np=$(np_of $layout)
-    nodes $layout $np $any_case $zero -- matrix
+    nodes $layout $np $zero -- $(any_case)
     tap_check "$layout: blocking, any case" right
     nodes $layout $np $zero -- $(eight_in nonblocking --no-comms)
     tap_check "$layout: nonblocking" eight_right
@@ -31,17 +31,17 @@ done
 only_in_all
 for case in 3+1:ring 3+1:flat 2x2:bucket 2x2:swing 3x2:node-tree 4x1:chain 4x1:pairwise; do
     layout=${case%:*}
-    nodes $layout $(np_of $layout) $any_case $zero \
+    nodes $layout $(np_of $layout) $zero \
         --mca coll_gpuring_algorithm ${case#*:} --mca coll_gpuring_nodes_channels 2 --mca coll_gpuring_slots 2 \
-        --mca coll_gpuring_slot_bytes 512 -- matrix
+        --mca coll_gpuring_slot_bytes 512 -- $(any_case)
     tap_check "$layout: ${case#*:}, two channels of small slots" right
 done
 # these overwrite what they have sent too early for it
 for algorithm in two-level oneshot doubling; do
-    nodes 2x2 4 $any_case $zero --mca coll_gpuring_algorithm_allreduce $algorithm -- matrix
+    nodes 2x2 4 $zero --mca coll_gpuring_algorithm_allreduce $algorithm -- $(any_case)
     tap_check "2x2: $algorithm" good_through_gpuring
 done
-nodes '2x2 --rate=h1:20mbit' 4 $any_case $zero -- matrix
+nodes '2x2 --rate=h1:20mbit' 4 $zero -- $(any_case)
 tap_check "2x2: one host is slow" right
 for form in nonblocking persistent; do
     nodes 2x2 4 $zero --mca coll_gpuring_progress_thread 1 -- $(eight_in $form --no-comms)

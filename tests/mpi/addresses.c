@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 
 #include "forms.h"
-#include "matrix_case.h"
 #include "tap.h"
 
 #define UNIT 4

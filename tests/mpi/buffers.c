@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "forms.h"
-#include "matrix_case.h"
 #include "rng.h"
 #include "tap.h"
 

@@ -3,6 +3,8 @@
 #ifndef TEST_COLLS_H
 #define TEST_COLLS_H
 
+#include <stdbool.h>
+
 enum coll {
     COLL_ALLREDUCE,
     COLL_ALLGATHER,
@@ -14,5 +16,14 @@ enum coll {
     COLL_ALLTOALL,
     NUM_COLLS
 };
+
+struct coll_info {
+    const char *name;
+    bool reduces;  /* has an operation */
+    bool blocks;   /* one block for each rank: the vector is shared out */
+    bool in_place; /* MPI_IN_PLACE exists */
+};
+
+extern const struct coll_info coll_infos[NUM_COLLS];
 
 #endif

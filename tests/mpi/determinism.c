@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "forms.h"
-#include "matrix_case.h"
 #include "mpit_counts.h"
 #include "quick.h"
 #include "rng.h"

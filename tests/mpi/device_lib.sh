@@ -9,7 +9,7 @@ if [ ! -e "$fake/libcuda.so.1" ]; then
 fi
 without=${LD_LIBRARY_PATH:-} # the driver
 export LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 FAKECUDA_MPS=1 GPURING_THRESHOLDS=4096,65536
+export FAKECUDA_SMS=64 FAKECUDA_DEVICES=2 FAKECUDA_MPS=1
 export GR_HOST=0
 small='--mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --mca op ^avx'
 

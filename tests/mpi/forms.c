@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "matrix_case.h"
 #include "rng.h"
 #include "tap.h"
 

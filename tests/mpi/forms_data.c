@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "forms.h"
-#include "matrix_case.h"
 #include "rng.h"
 #include "tap.h"
 

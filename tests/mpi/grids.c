@@ -12,7 +12,6 @@
 
 #include "forms.h"
 #include "kinds.h"
-#include "matrix_case.h"
 #include "rng.h"
 #include "tap.h"
 

@@ -243,6 +243,10 @@ eight_in() {
     echo "random_programs --count=9999 --seconds=$(depth 1 3) $beyond --no-user-ops --profile=eight,$*"
 }
 
+# The same of blocking calls of any type, operation, size and root, in place or not, some hundred of them at least, and before
+# them the cases of the profiles every (type with every operation) and big (4 MiB): any_case [PROFILES]
+any_case() { eight_in "blocking${1:+,$1}" --seconds=1 --least=8; }
+
 # One test: the program must be all good, through gpuring; a single rank needs nobody.
 test_program() { # TEXT NP [OPTIONS...] -- PROGRAM [ARGS...]
     local text=$1 np=$2 judge=good_through_gpuring

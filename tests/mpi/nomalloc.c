@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "batch.h"
-#include "matrix_case.h"
 #include "mpit_counts.h"
 #include "rng.h"
 #include "tap.h"

@@ -27,7 +27,6 @@
 #include <unistd.h>
 
 #include "batch.h"
-#include "matrix_case.h"
 #include "quick.h"
 #include "rng.h"
 #include "tap.h"

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "batch.h"
-#include "matrix_case.h"
 #include "quick.h"
 #include "rng.h"
 #include "tap.h"

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "forms.h"
-#include "matrix_case.h"
 #include "quick.h"
 #include "tap.h"
 

@@ -10,15 +10,14 @@ export GPURING_MEMORY=device
 wrapper no_driver_on_rank_0 "[ \$OMPI_COMM_WORLD_RANK != 0 ] || export LD_LIBRARY_PATH='$without' GPURING_MEMORY=host"
 smcuda=
 [ "$OMPI_SERIES" = 4 ] || smcuda='--mca btl ^smcuda'
-WRAPPER=$work/no_driver_on_rank_0 GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "one rank without a driver: staged" \
-    good_by_staging 3 $small $smcuda --mca coll_gpuring_cuda 1 -- matrix
+WRAPPER=$work/no_driver_on_rank_0 on_devices "one rank without a driver: staged" \
+    good_by_staging 3 $small $smcuda --mca coll_gpuring_cuda 1 -- $(any_case)
 tap_check "one rank without a driver: said once" said_once 'gpuring: rank [0-9]+ of .* cannot use a GPU'
 
 # and the same with one that is too old
 wrapper old_driver_on_rank_0 '[ $OMPI_COMM_WORLD_RANK != 0 ] || export FAKECUDA_VERSION=11080 GPURING_MEMORY=host'
-WRAPPER=$work/old_driver_on_rank_0 GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
-    "one rank's driver is too old: staged" good_by_staging 3 $small $smcuda \
-    --mca coll_gpuring_cuda 1 -- matrix
+WRAPPER=$work/old_driver_on_rank_0 on_devices "one rank's driver is too old: staged" good_by_staging 3 $small $smcuda \
+    --mca coll_gpuring_cuda 1 -- $(any_case)
 tap_check "one rank's driver is too old: said once" said_once 'gpuring: rank [0-9]+ of .* cannot use a GPU .*11\.8'
 
 # a driver that is too old for the kernels, but can copy; without an older one that will do there is nothing to show
@@ -27,11 +26,11 @@ older=$((toolkit / 1000 * 1000 - 10))
 too_old="gpuring: rank [0-9]+ of .* cannot use a GPU \(the driver is of CUDA .*, but the kernels need $((toolkit / 1000))\.0\)"
 if [ "$older" -ge 12000 ]; then
     wrapper older_driver_on_rank_0 "[ \$OMPI_COMM_WORLD_RANK != 0 ] || export FAKECUDA_VERSION=$older"
-    WRAPPER=$work/older_driver_on_rank_0 GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
-        "one rank's driver is older than the kernels: staged" good_by_staging 3 $small -- matrix
+    WRAPPER=$work/older_driver_on_rank_0 on_devices \
+        "one rank's driver is older than the kernels: staged" good_by_staging 3 $small -- $(any_case)
     tap_check "one rank's driver is older than the kernels: said once" said_once "$too_old"
-    in_all && FAKECUDA_VERSION=$older GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
-        "all ranks' drivers are older than the kernels: staged" good_by_staging 3 $small -- matrix
+    in_all && FAKECUDA_VERSION=$older on_devices \
+        "all ranks' drivers are older than the kernels: staged" good_by_staging 3 $small -- $(any_case)
 else
     tap_skip "a driver that is older than the kernels" "such drivers lack functions, too"
 fi

@@ -9,10 +9,10 @@
 # ALGORITHM CHANNELS SLOTS SLOT_BYTES NP
 while read -r algorithm channels slots slot_bytes np; do
     [ -n "$algorithm" ] || continue
-    GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+    GPURING_MEMORY=device on_devices \
         "$algorithm, $channels channels, $slots slots of $slot_bytes bytes, $np ranks" good_on_devices $np --mca op ^avx \
         --mca coll_gpuring_algorithm "$algorithm" --mca coll_gpuring_device_channels "$channels" \
-        --mca coll_gpuring_device_slots "$slots" --mca coll_gpuring_device_slot_bytes "$slot_bytes" -- matrix </dev/null
+        --mca coll_gpuring_device_slots "$slots" --mca coll_gpuring_device_slot_bytes "$slot_bytes" -- $(any_case) </dev/null
 done < <(rows_of_depth '^(ring  1|tree  2)' <<END
 ring  1 4 4096  4
 tree  2 2 4096  5
@@ -32,9 +32,9 @@ chose() { # PATTERN
 # PROTOCOL ALGORITHM NP MEMORY
 while read -r protocol algorithm np memory; do
     [ -n "$protocol" ] || continue
-    GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+    GPURING_MEMORY=$memory on_devices \
         "$protocol, $algorithm, $np ranks, $memory memory" good_on_devices $np $small --mca coll_gpuring_verbose 2 \
-        --mca coll_gpuring_protocol $protocol --mca coll_gpuring_algorithm $algorithm -- matrix </dev/null
+        --mca coll_gpuring_protocol $protocol --mca coll_gpuring_algorithm $algorithm -- $(any_case) </dev/null
     wanted=$protocol
     [ "$protocol" = ll128 ] && wanted='(ll|simple)' # what auto chooses: these ranks share devices
     [ "$algorithm" = auto ] || tap_check "$protocol, $algorithm: they are what was chosen" \
@@ -64,9 +64,9 @@ if [ -e "$nvml/libnvidia-ml.so.1" ]; then
     LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$nvml
     wrapper own_only 'export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK'
     for algorithm in $(printf '%s\n' ring tree oneshot twoshot | rows_of_depth tree); do
-        WRAPPER=$work/own_only GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
+        WRAPPER=$work/own_only GPURING_MEMORY=device on_devices \
             "ll128 over NVLink, $algorithm" good_on_devices 2 $small --mca coll_gpuring_verbose 2 \
-            --mca coll_gpuring_protocol ll128 --mca coll_gpuring_algorithm $algorithm -- matrix
+            --mca coll_gpuring_protocol ll128 --mca coll_gpuring_algorithm $algorithm -- $(any_case)
         tap_check "ll128 over NVLink, $algorithm: it is what was chosen" \
             chose "$algorithm \\(forced\\), ll128, [0-9]+ threads"
     done

@@ -31,11 +31,10 @@ unmapped='gpuring: rank [0-9]+ of .* cannot map the device memory of rank [0-9]+
 tap_check "no CUDA IPC: said once" said_once "$unmapped"
 FAKECUDA_PEER=none on_devices "devices that do not reach each other: the same" good_on_devices 4 $small -- devices crossed
 tap_check "devices that do not reach each other: said once" said_once "$unmapped"
-FAKECUDA_IPC=none GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, links in pinned host memory" \
-    good_on_devices 3 $small -- matrix
+FAKECUDA_IPC=none on_devices "everything, links in pinned host memory" good_on_devices 3 $small -- $(any_case)
 in_all && FAKECUDA_IPC=none on_devices "the same links, used again" good_on_devices 2 $small -- persistent types
-FAKECUDA_PEER=none GPURING_MEMORY=mixed GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
-    "everything, memory of a device that is out of reach" good_on_devices 3 $small -- matrix
+FAKECUDA_PEER=none GPURING_MEMORY=mixed on_devices \
+    "everything, memory of a device that is out of reach" good_on_devices 3 $small -- $(any_case)
 FAKECUDA_MEM=2 on_devices "device memory is full: staged" good_by_staging 3 $small -- devices crossed
 tap_check "device memory is full: said once" said_once 'gpuring: the device of rank [0-9]+ of .* has no memory left'
 on_devices "the bound of device memory is reached: staged" good_by_staging 3 $small \
@@ -51,7 +50,6 @@ GLIBC_TUNABLES=glibc.malloc.perturb=85 TEST_LIMIT=60 on_devices "an intercommuni
 
 # each rank sees one device, and that is device 0 to it: two of them share the second
 wrapper own_device 'export CUDA_VISIBLE_DEVICES=$((OMPI_COMM_WORLD_RANK % 2))'
-WRAPPER=$work/own_device GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "each rank sees its own device only" \
-    good_on_devices 4 $small -- matrix
+WRAPPER=$work/own_device on_devices "each rank sees its own device only" good_on_devices 4 $small -- $(any_case)
 
 tap_done

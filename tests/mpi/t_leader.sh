@@ -16,13 +16,13 @@ avx='--mca op ^avx'
 
 # ---- every collective, type, form and kind of memory ----
 
-export GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=1
+export GPURING_MEMORY=device
 for np in $(depth '3 8' '2 3 4 5 8'); do
-    GPURING_MEMORY=mixed on_devices "everything, $np ranks" good_by_leader "$np" $avx -- matrix
+    GPURING_MEMORY=mixed on_devices "everything, $np ranks" good_by_leader "$np" $avx -- $(any_case)
 done
 # what the driver gives no handle of is copied
 while read -r memory judge; do
-    GPURING_MEMORY=$memory on_devices "everything, 2 ranks, $memory memory" "$judge" 2 $avx -- matrix </dev/null
+    GPURING_MEMORY=$memory on_devices "everything, 2 ranks, $memory memory" "$judge" 2 $avx -- $(any_case) </dev/null
 done < <(rows_of_depth '^(device|pinned)' <<END
 device     all_good
 managed    good_where_copied
@@ -32,7 +32,7 @@ pinned     all_good
 registered all_good
 END
 )
-in_all && GPURING_MATRIX=types on_devices "every type with every operation" good_by_leader 3 $avx -- matrix
+in_all && on_devices "every type with every operation" good_by_leader 3 $avx -- $(eight_in every --count=0 --beyond)
 
 # ---- the same bits whoever leads, wherever buffers lie ----
 

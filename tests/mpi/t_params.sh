@@ -169,7 +169,7 @@ tap_check "and one line says so" [ "$(lines_seen 'coll_gpuring_cost_... do not e
 
 # In a large Bcast of two ranks that have cores of their own both copy.
 both_copy() { good_through_gpuring && seen 'bcast on .* bytes: .* single copy'; }
-GPURING_MATRIX=big,random GPURING_BUDGET=1 WRAPPER=$work/wrapper grun 2 --mca op ^avx --mca coll_gpuring_measure 0 --mca coll_gpuring_verbose 2 -- matrix
+WRAPPER=$work/wrapper grun 2 --mca op ^avx --mca coll_gpuring_measure 0 --mca coll_gpuring_verbose 2 -- $(any_case big)
 tap_check "ranks with cores of their own: right results, large ones too" both_copy
 
 # A taskset of one processor, which each rank sets for itself, is not left.

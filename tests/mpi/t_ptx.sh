@@ -28,9 +28,8 @@ while read -r protocol algorithm np settings; do
     [ -n "$protocol" ] || continue
     # shellcheck disable=SC2163 # its name is in it
     [ -z "$settings" ] || export "$settings"
-    GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=1 on_devices \
-        "$protocol, $algorithm, $np ranks${settings:+, $settings}" good_on_devices $np $small \
-        --mca coll_gpuring_protocol $protocol --mca coll_gpuring_algorithm $algorithm -- matrix </dev/null
+    GPURING_MEMORY=device on_devices "$protocol, $algorithm, $np ranks${settings:+, $settings}" good_on_devices $np $small \
+        --mca coll_gpuring_protocol $protocol --mca coll_gpuring_algorithm $algorithm -- $(any_case) </dev/null
     [ -z "$settings" ] || unset "${settings%%=*}"
 done < <(rows_of_depth '^(simple auto|ll     oneshot)' <<END
 simple auto    3 FAKECUDA_WEAK=3
@@ -43,7 +42,7 @@ simple chain   3
 END
 )
 if in_all; then
-    GPURING_MEMORY=device GPURING_MATRIX=types on_devices "every type with every operation" good_on_devices 2 $small -- matrix
+    GPURING_MEMORY=device on_devices "every type with every operation" good_on_devices 2 $small -- $(eight_in every --count=0 --beyond)
 fi
 
 # ---- mutants ----

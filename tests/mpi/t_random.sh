@@ -43,7 +43,7 @@ if [ -e "$fake/libcuda.so.1" ]; then
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
     GPURING_MEMORY=mixed GR_HOST=1 programs "host memory and devices, host calls are ours, too" good_on_devices $(depth 2 4) 3 \
         --mca coll_gpuring_device_channels 2 --mca coll_gpuring_device_slot_bytes 16384 --
-    # one that kernels read beyond the end of its staged buffers: 59770 MPI_DOUBLE_INT, the last without its gap
+    # one that kernels read beyond the end of its staged buffers: 59770 MPI_LONG_INT, the last without its gap
     GPURING_MEMORY=mixed GR_HOST=1 grun 3 $ompi --mca coll_gpuring_device_channels 2 \
         --mca coll_gpuring_device_slot_bytes 16384 -- random_programs --seed=71846549 --count=1 --no-neighbors --no-inter
     tap_check "the last element of a staged buffer has its whole extent" good_on_devices

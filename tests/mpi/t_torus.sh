@@ -55,8 +55,7 @@ done
 # these take ranks by their numbers, and need no torus; 5 are no power of two
 for row in $(depth '5:doubling 5:pat' '4:doubling 5:doubling 4:pat 5:pat'); do
     np=${row%:*} algorithm=${row#*:}
-    grun "$np" --mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm "$algorithm" -x GPURING_MATRIX=random \
-        -x GPURING_BUDGET=1 -- matrix
+    grun "$np" --mca op ^avx --mca coll_gpuring_verbose 2 --mca coll_gpuring_algorithm "$algorithm" -- $(any_case)
     tap_check "$np ranks: $algorithm" good_along "$algorithm" allreduce allgather allgatherv reduce_scatter reduce_scatter_block
 done
 

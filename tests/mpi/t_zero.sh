@@ -16,14 +16,13 @@ good_through_slots() { all_good && [ "$(zero_calls)" -eq 0 ]; }
 
 for np in $(depth 3 '2 3 5'); do
     for memory in $(depth mixed 'device mixed'); do
-        GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=2 on_devices "everything, $np ranks, $memory memory" \
-            good_past_slots $np $zero -- matrix
+        GPURING_MEMORY=$memory on_devices "everything, $np ranks, $memory memory" \
+            good_past_slots $np $zero -- $(any_case) --seconds=2
     done
 done
 # MEMORY JUDGE: what the driver gives no handle of goes through slots
 while read -r memory judge; do
-    GPURING_MEMORY=$memory GPURING_MATRIX=random GPURING_BUDGET=1 on_devices "everything, 3 ranks, $memory memory" \
-        "$judge" 3 $zero -- matrix </dev/null
+    GPURING_MEMORY=$memory on_devices "everything, 3 ranks, $memory memory" "$judge" 3 $zero -- $(any_case) </dev/null
 done < <(rows_of_depth '^other' <<END
 managed    good_through_slots
 pinned     good_through_slots
@@ -34,8 +33,8 @@ other      all_good
 END
 )
 for algorithm in $(depth tree 'ring chain tree flat twoshot'); do
-    GPURING_MEMORY=device GPURING_MATRIX=random GPURING_BUDGET=2 on_devices "$algorithm, 4 ranks" good_past_slots 4 $zero \
-        --mca coll_gpuring_algorithm $algorithm -- matrix
+    GPURING_MEMORY=device on_devices "$algorithm, 4 ranks" good_past_slots 4 $zero \
+        --mca coll_gpuring_algorithm $algorithm -- $(any_case) --seconds=2
 done
 for profile in $(depth persistent 'types nonblocking persistent comms'); do
     GPURING_MEMORY=device on_devices "$profile" good_past_slots 3 $zero -- $(eight_in $profile)
@@ -47,8 +46,7 @@ export GPURING_MEMORY=device
 rounds=$(depth 100 2500)
 FAKECUDA_REUSE=1 TEST_LIMIT=900 on_devices "$((2 * rounds)) communicators and their buffers: nothing grows" good_past_slots 2 $zero \
     -- churn "$rounds"
-FAKECUDA_REUSE=1 GPURING_MATRIX=random GPURING_BUDGET=$(depth 1 2) on_devices "addresses are used again at once" good_past_slots 3 \
-    $zero -- matrix
+FAKECUDA_REUSE=1 on_devices "addresses are used again at once" good_past_slots 3 $zero -- $(any_case) --seconds=$(depth 1 2)
 FAKECUDA_LOG=$work/steady on_devices "calls after the first ones allocate nothing" good_past_slots 3 $zero -- devices steady
 
 # ---- order ----

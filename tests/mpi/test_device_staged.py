@@ -11,8 +11,8 @@ PIECES = f"{SMALL} device_pool_mib=1 stage_bytes=2048"
 ROUNDS = depth(2, 6)
 test_rows = table(
     row("in pieces: $a, $channels channels, slots of $bytes bytes, $n ranks, $memory memory", "$n",
-        f"{APART} GPURING_MEMORY=$memory {ANY_CASE} {SMALL} device_pool_mib=1 stage_bytes=1024 algorithm=$a "
-        "channels=$channels slot_bytes=$bytes -- matrix", good_by_staging, rows="""a channels bytes n memory
+        f"{APART} GPURING_MEMORY=$memory {SMALL} device_pool_mib=1 stage_bytes=1024 algorithm=$a "
+        "channels=$channels slot_bytes=$bytes -- " + ANY_CASE, good_by_staging, rows="""a channels bytes n memory
 ring  1 4096  4 device
 tree  2 1024  5 mixed
 flat  3 2048  3 other

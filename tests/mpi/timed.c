@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "forms.h"
-#include "matrix_case.h"
 #include "mpit_counts.h"
 #include "rng.h"
 #include "tap.h"

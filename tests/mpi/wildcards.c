@@ -8,7 +8,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-#include "matrix_case.h"
+#include "colls.h"
 #include "quick.h"
 #include "tap.h"
 

@@ -33,7 +33,8 @@ DEVICES = {
     "GR_HOST": "0",
 }
 SMALL = "device_channels=2 device_slot_bytes=16384 --mca op ^avx"
-ANY_CASE = "GPURING_MATRIX=random GPURING_BUDGET=1"  # of matrix.c
+# blocking calls of any type, operation, size and root, in place or not, some hundred of them at least
+ANY_CASE = "eight_in blocking --seconds=1 --least=8"
 NVML = str(Path(FAKE, "../../.libs").resolve())
 if not Path(NVML, "libnvidia-ml.so.1").exists():
     NVML = None

@@ -34,7 +34,6 @@
 
 #include "devmem.h"
 #include "forms.h"
-#include "matrix_case.h"
 
 #define SMALL 16     /* elements: mailboxes */
 #define MIDDLE 6000  /* through slots */

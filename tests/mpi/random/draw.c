@@ -8,6 +8,8 @@
 #include "rng.h"
 #include "values.h"
 
+#define BIG_BYTES (4 << 20)
+
 /* What there is while a program is being drawn. */
 struct drawing {
     const struct draw_options *options;
@@ -39,15 +41,17 @@ static int any_or_newest(struct drawing *d)
 
 static int draw_bytes(struct drawing *d)
 {
-    static const int edges[] = {64, 4096, 8192, 65536};
+    static const int edges[] = {64, 4096, 8192, 65536, 262144, 1048576};
     const int percent = below(d, 1000);
+    int edge;
 
     if (percent < 80) {
         return 0;
     } else if (percent < 450) {
         return 1 + below(d, 70);
     } else if (percent < 600) {
-        return edges[below(d, 4)] - 40 + below(d, 80);
+        edge = below(d, 40); /* the last two once each */
+        return edges[edge < 38 ? edge % 4 : edge - 34] - 40 + below(d, 80);
     } else if (percent < 930) {
         return below(d, 12000);
     } else if (percent < 990) {
@@ -82,10 +86,10 @@ static void draw_data(struct drawing *d, struct step *s, bool reduces)
     int bytes;
 
     do {
-        s->basic = below(d, num_basics);
+        s->basic = basic_first(below(d, num_basic_kinds));
         s->op = reduces ? 1 + below(d, num_operations - 1) : OP_NONE;
     } while (!value_goes(s->basic, s->op) || !takes_op(d, p, s->op));
-    s->basic = basic_variant(s->basic, s->key);
+    s->basic = basic_variant(s->basic, s->op, s->key);
     s->derived = !reduces && below(d, 3) < p->derived;
     bytes = draw_bytes(d);
     s->count =
@@ -223,6 +227,7 @@ static void draw_collective(struct drawing *d, struct step *s, int k)
         s->count * basics[s->basic].bytes > 65536) {
         s->count = 65536 / basics[s->basic].bytes / LAYOUT_UNIT * LAYOUT_UNIT;
     }
+    s->signs = d->options->beyond && step_is_of_eight(d->p, s);
     if (PERSISTENT == s->form) {
         d->persistent |= 1ull << k;
     }
@@ -380,6 +385,54 @@ void program_draw(struct program *p, uint64_t seed, int thread, const struct dra
     if (d.idup >= 0) {
         draw_idup_wait(&d, &p->steps[p->n++]);
     }
+}
+
+/* Whether the profile has this case: a type with an operation in a collective, in place or not. */
+static bool has_case(const struct profile *p, const struct step *s, bool big)
+{
+    const bool reduces = s->what >= C_REDUCE && s->what <= C_REDUCE_SCATTER_BLOCK;
+    const bool of_big =
+        MPI_FLOAT == basics[s->basic].type && MPI_MAX != operations[s->op].op && !s->in_place;
+
+    return (big ? p->big && of_big : p->every) &&
+           collective_is_of_eight((enum collective) s->what) && reduces == (OP_NONE != s->op) &&
+           value_goes(s->basic, s->op) && !op_is_users(s->op) &&
+           !(C_BCAST == s->what && s->in_place);
+}
+
+static int count_of_case(const struct step *s, bool big, int ranks)
+{
+    static const int lengths[] = {1, 2, 5, 8, 13, 31, 64, 100};
+    const bool whole = C_BCAST == s->what || C_REDUCE == s->what || C_ALLREDUCE == s->what;
+
+    return big ? BIG_BYTES / basics[s->basic].bytes / (whole ? 1 : ranks) + 1
+               : lengths[s->key / 8 % 8];
+}
+
+bool program_of_cases(struct program *p, uint64_t seed, long *next, int ranks,
+                      const struct draw_options *options)
+{
+    const long pairs = (long) num_basics * num_operations, cases = 2 * pairs * C_NEIGHBOR_ALLGATHER;
+
+    memset(p, 0, sizeof *p);
+    p->seed = seed;
+    p->beyond = options->beyond;
+    for (; *next < 2 * cases && p->n < MAX_STEPS; ++*next) {
+        struct step *s = &p->steps[p->n];
+        const bool big = *next >= cases;
+
+        *s = (struct step) {.kind = STEP_COLLECTIVE,
+                            .what = (int) (*next % cases / pairs / 2),
+                            .in_place = 0 != *next / pairs % 2,
+                            .basic = (int) (*next % pairs / num_operations),
+                            .op = (int) (*next % num_operations),
+                            .signs = options->beyond,
+                            .key = rng_key(seed, (uint64_t) *next, 6)};
+        s->count = count_of_case(s, big, ranks);
+        s->root = (int) (s->key / 64 % MAX_ROOT);
+        p->n += has_case(options->profile, s, big);
+    }
+    return p->n > 0;
 }
 
 bool step_is_of_eight(const struct program *p, const struct step *s)

@@ -3,7 +3,7 @@
  * Random legal MPI programs, one after the other: random_programs [OPTIONS]
  *
  *     --seed=S       of the first one; the others have the seeds that follow (test_seed)
- *     --count=N      programs (100)
+ *     --count=N      programs (100); those of the cases of a profile are more
  *     --seconds=T    no further ones after so many seconds, but LEAST of them, however slow it is
  *     --repeats=R    each so many times, with other draws of each rank's own (1)
  *     --threads=T    T programs at a time, in threads, each on communicators of its own (1)
@@ -75,11 +75,10 @@
 #include "values.h"
 
 #define MAX_THREADS 8
-#define LEAST 3
 
 static struct {
     uint64_t seed;
-    int count, repeats, threads, limit, growth;
+    int count, least, repeats, threads, limit, growth;
     double seconds;
     bool print;
     bool without[MAX_STEPS];
@@ -87,6 +86,7 @@ static struct {
     struct draw_options draw;
     struct profile profile;
 } options = {.count = 100,
+             .least = 3,
              .repeats = 1,
              .threads = 1,
              .limit = 120,
@@ -137,9 +137,13 @@ static bool parse_number(const char *arg)
     static const struct {
         const char *name;
         int *at;
-    } numbers[] = {{"--count=", &options.count},     {"--repeats=", &options.repeats},
-                   {"--threads=", &options.threads}, {"--limit=", &options.limit},
-                   {"--growth=", &options.growth},   {"--max-bytes=", &options.draw.max_bytes}};
+    } numbers[] = {{"--count=", &options.count},
+                   {"--repeats=", &options.repeats},
+                   {"--threads=", &options.threads},
+                   {"--limit=", &options.limit},
+                   {"--growth=", &options.growth},
+                   {"--least=", &options.least},
+                   {"--max-bytes=", &options.draw.max_bytes}};
     const char *text;
 
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
@@ -259,11 +263,10 @@ static void *run_job(void *arg)
     return NULL;
 }
 
-/* Programs of one seed, one for each thread. */
-static void run_seed(uint64_t seed)
+/* What has been drawn, one program for each thread. */
+static void run_programs(void)
 {
     for (int t = 0; t < options.threads; t++) {
-        program_draw(&jobs[t].program, seed, t, &options.draw);
         program_leave_out(&jobs[t].program, options.without);
         if (options.print) {
             print_program(&jobs[t].program);
@@ -285,6 +288,28 @@ static void run_seed(uint64_t seed)
         }
     }
     alarm(0);
+}
+
+static void run_seed(uint64_t seed)
+{
+    for (int t = 0; t < options.threads; t++) {
+        program_draw(&jobs[t].program, seed, t, &options.draw);
+    }
+    run_programs();
+}
+
+/* All cases of the profile; each thread does all of them. */
+static void run_cases(void)
+{
+    long next = 0;
+
+    while (program_of_cases(&jobs[0].program, options.seed, &next, test_size, &options.draw)) {
+        for (int t = 1; t < options.threads; t++) {
+            jobs[t].program = jobs[0].program;
+            jobs[t].program.thread = t;
+        }
+        run_programs();
+    }
 }
 
 static uint64_t growth_rng;
@@ -343,8 +368,9 @@ int main(int argc, char **argv)
         growth_check(run_one_of_window, options.growth, &growth_rng);
         options.count = 0;
     }
+    run_cases();
     end = seconds_now() + options.seconds;
-    while (done < options.count && (done < LEAST || goes_on(end))) {
+    while (done < options.count && (done < options.least || goes_on(end))) {
         note_seed(options.seed + (uint64_t) done);
         run_seed(options.seed + (uint64_t) done);
         done++;

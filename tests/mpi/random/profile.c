@@ -22,6 +22,8 @@ static const struct profile rows[] = {
     {.name = "persistent", .forms = "npppp", .starts = 45},
     {.name = "eight", .which = WHICH_EIGHT},
     {.name = "others", .which = WHICH_OTHERS, .comms = 20},
+    {.name = "every", .every = true},
+    {.name = "big", .big = true},
     {.name = "types", .which = WHICH_MOVES, .derived = 3},
     {.name = "users", .which = WHICH_REDUCTIONS, .users = 2},
     {.name = "nonsense", .in_place = 2, .nonsense = 3},
@@ -40,6 +42,8 @@ static void apply(struct profile *p, const struct profile *row)
 {
     p->forms = NULL != row->forms ? row->forms : p->forms;
     p->which |= row->which;
+    p->every = p->every || row->every;
+    p->big = p->big || row->big;
     change(&p->messages, row->messages);
     change(&p->comms, row->comms);
     change(&p->frees, row->frees);

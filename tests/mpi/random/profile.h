@@ -15,9 +15,10 @@ struct profile {
     const char *forms; /* a call has any of these: b, n, and p at the end */
     int messages, comms, frees, starts, releases; /* percent of the steps; the rest: collectives */
     unsigned which;
-    int derived;  /* of 3 calls that move data */
-    int in_place; /* of 4 calls */
-    int nonsense; /* of 3 calls */
+    int derived;     /* of 3 calls that move data */
+    int in_place;    /* of 4 calls */
+    int nonsense;    /* of 3 calls */
+    bool every, big; /* before the programs those of cases: see program_of_cases */
     int users; /* of 2 draws of a user-defined operation, those that are taken; 2: and no others */
     int again; /* percent of the steps after a collective that is not persistent: the same again */
 };

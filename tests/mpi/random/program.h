@@ -88,6 +88,7 @@ struct step {
     bool derived;  /* layouts with gaps, another one on each rank; counts are multiples of
                           LAYOUT_UNIT */
     bool nonsense; /* passed for what MPI ignores */
+    bool signs;    /* values that Open MPI itself orders with the wrong sign are among the inputs */
     uint64_t key;  /* of everything else about it */
     int again;     /* how often in a row it came before with this key; the data differ */
 };
@@ -118,6 +119,14 @@ struct draw_options {
 };
 
 void program_draw(struct program *p, uint64_t seed, int thread, const struct draw_options *options);
+
+/*
+ * The next program of the cases that the profile has in a fixed order, one after the other: `every`
+ * type with every operation in each of the eight collectives, in place and not, or those with
+ * 4 MiB, `big`. False: there are no more. *next is 0 for the first one.
+ */
+bool program_of_cases(struct program *p, uint64_t seed, long *next, int ranks,
+                      const struct draw_options *options);
 
 /* Leaves steps out, and those that need them; `given` has an entry for each step. */
 void program_leave_out(struct program *p, const bool *given);

@@ -71,7 +71,8 @@ static struct value input(const struct task *t, int rank, int block, int e)
                    key = t->step->key + times * 0x9e3779b97f4a7c15ull + ((uint64_t) rank << 56) +
                          ((uint64_t) block << 40);
 
-    return value_make(t->step->basic, t->step->op, rng_mix(rng_mix(key) + (uint64_t) e));
+    return value_make(t->step->basic, t->step->op, rng_mix(rng_mix(key) + (uint64_t) e),
+                      t->step->signs);
 }
 
 static int own(const struct task *t)
@@ -123,7 +124,7 @@ void task_fill(struct task *t)
 /* Writes into `before` what this block should be now; what nobody cares for is taken as it is. */
 static void expect_block(struct task *t, int b)
 {
-    const struct basic *basic = &basics[t->recv.basic];
+    const size_t bytes = (size_t) basics[t->recv.basic].bytes;
     const struct want *w = &t->want[b];
     const int *from = t->comm->remote;
 
@@ -133,16 +134,16 @@ static void expect_block(struct task *t, int b)
         const char *got = t->recv.mem.data + place;
         struct value v;
 
+        memcpy(at, got, bytes); /* padding, too */
         if (w->last < w->first || e >= t->checked) {
-            memcpy(at, got, (size_t) basic->bytes);
             continue;
         }
         v = input(t, from[w->first], w->block, w->start + e);
         for (int r = w->first + 1; r <= w->last; r++) {
-            v = value_combine(t->step->op, v, input(t, from[r], w->block, w->start + e));
+            v = value_combine(t->step->basic, t->step->op, v,
+                              input(t, from[r], w->block, w->start + e));
         }
         value_store(t->recv.basic, at, v);
-        memcpy(at + basic->gap_at, got + basic->gap_at, (size_t) basic->gap);
     }
 }
 
@@ -167,7 +168,8 @@ static const char *name_place(const struct side *s, long place, char *text, size
 static const char *check_send(struct task *t, char *text, size_t room)
 {
     const struct side *s = &t->send;
-    char one[16];
+    const size_t bytes = (size_t) basics[s->basic].bytes;
+    char one[32];
 
     if (0 == s->n) {
         return NULL;
@@ -180,11 +182,9 @@ static const char *check_send(struct task *t, char *text, size_t room)
         for (int e = 0; e < s->elements[b]; e++) {
             const char *at = s->mem.data + side_place(s, b, e);
 
-            memcpy(one, at,
-                   sizeof one < (size_t) basics[s->basic].bytes ? sizeof one
-                                                                : (size_t) basics[s->basic].bytes);
+            memcpy(one, at, bytes);
             value_store(s->basic, one, input(t, own(t), name_of(t, b), e));
-            if (0 != memcmp(one, at, (size_t) basics[s->basic].bytes)) {
+            if (0 != memcmp(one, at, bytes)) {
                 snprintf(text, room, "changed the input: element %d of block %d", e, b);
                 return text;
             }

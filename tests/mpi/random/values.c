@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of types and operations, and their arithmetic. */
+/* The table of operations, and their arithmetic. */
 #include "values.h"
 
-#include <string.h>
-
-enum class { WHOLE, NATURAL, REAL, COMPLEX, TRUTH, BITS, PAIR, MAP };
+#include "rng.h"
 
 enum op {
     SUM = OP_NONE + 1,
@@ -23,58 +21,10 @@ enum op {
     COMPOSE
 };
 
-enum {
-    B_INT8,
-    B_UINT8,
-    B_INT16,
-    B_UINT16,
-    B_INT,
-    B_UINT32,
-    B_LONG,
-    B_UINT64,
-    B_FLOAT,
-    B_DOUBLE,
-    B_COMPLEX,
-    B_BOOL,
-    B_BYTE,
-    B_2INT,
-    B_FLOAT_INT,
-    B_DOUBLE_INT,
-    B_SHORT_INT,
-    B_MAP,
-    B_SPACED, /* the same, never drawn but in its place */
-    NUM_BASICS
-};
+#define NUM_OPS (COMPOSE + 1)
+#define MAX_BASICS 128
 
-struct float_int {
-    float a;
-    int b;
-};
-
-struct basic basics[NUM_BASICS] = {
-    [B_INT8] = {.name = "INT8_T", .bytes = 1},
-    [B_UINT8] = {.name = "UINT8_T", .bytes = 1},
-    [B_INT16] = {.name = "INT16_T", .bytes = 2},
-    [B_UINT16] = {.name = "UINT16_T", .bytes = 2},
-    [B_INT] = {.name = "INT", .bytes = 4},
-    [B_UINT32] = {.name = "UINT32_T", .bytes = 4},
-    [B_LONG] = {.name = "LONG", .bytes = 8},
-    [B_UINT64] = {.name = "UINT64_T", .bytes = 8},
-    [B_FLOAT] = {.name = "FLOAT", .bytes = 4},
-    [B_DOUBLE] = {.name = "DOUBLE", .bytes = 8},
-    [B_COMPLEX] = {.name = "C_FLOAT_COMPLEX", .bytes = 8},
-    [B_BOOL] = {.name = "C_BOOL", .bytes = 1},
-    [B_BYTE] = {.name = "BYTE", .bytes = 1},
-    [B_2INT] = {.name = "2INT", .bytes = 8},
-    [B_FLOAT_INT] = {.name = "FLOAT_INT", .bytes = 8},
-    [B_DOUBLE_INT] = {.name = "DOUBLE_INT", .bytes = 16, .gap_at = 12, .gap = 4},
-    [B_SHORT_INT] = {.name = "SHORT_INT", .bytes = 8, .gap_at = 2, .gap = 2},
-    [B_MAP] = {.name = "two UINT32_T", .bytes = 8},
-    [B_SPACED] = {.name = "two UINT32_T behind a gap", .bytes = 16, .gap_at = 0, .gap = 8},
-};
-const int num_basics = B_SPACED;
-
-struct operation operations[] = {
+struct operation operations[NUM_OPS] = {
     {.name = "no operation"},
     {.name = "SUM"},
     {.name = "PROD"},
@@ -91,7 +41,9 @@ struct operation operations[] = {
     {.name = "a user's, commuting"},
     {.name = "a user's, in rank order"},
 };
-const int num_operations = sizeof operations / sizeof operations[0];
+const int num_operations = NUM_OPS;
+
+static bool goes[MAX_BASICS][NUM_OPS];
 
 /* x + y + x y, of 32 bits */
 static void join(void *in, void *inout, int *len, MPI_Datatype *type)
@@ -108,7 +60,7 @@ static void join(void *in, void *inout, int *len, MPI_Datatype *type)
 /* Affine maps: first x, then y. */
 static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
 {
-    const bool spaced = *type == basics[B_SPACED].type;
+    const bool spaced = *type == basics[basic_spaced].type;
 
     for (int k = 0; k < *len; k++) {
         const uint32_t *x = (const uint32_t *) in + (spaced ? 4 * k + 2 : 2 * k);
@@ -119,29 +71,101 @@ static void compose(void *in, void *inout, int *len, MPI_Datatype *type)
     }
 }
 
+/* What MPI allows. */
+static bool is_legal(const struct basic *b, int op)
+{
+    const bool logical = WHOLE == b->class || NATURAL == b->class;
+    const bool whole = logical || FOREIGN == b->class;
+
+    switch (op) {
+    case OP_NONE:
+        return true;
+    case SUM:
+    case PROD:
+        return whole || REAL == b->class || COMPLEX == b->class;
+    case MAX:
+    case MIN:
+        return whole || REAL == b->class;
+    case BAND:
+    case BOR:
+    case BXOR:
+        return whole || BITS == b->class;
+    case LAND:
+    case LOR:
+    case LXOR:
+        return logical || TRUTH == b->class;
+    case MINLOC:
+    case MAXLOC:
+        return PAIR == b->class;
+    case JOIN:
+        return NATURAL == b->class && sizeof(uint32_t) == b->bytes;
+    default:
+        return MAP == b->class;
+    }
+}
+
+/* Whether this Open MPI carries it out. */
+static bool is_done(const struct basic *b, int op)
+{
+    _Alignas(64) char x[64] = {0}, y[64] = {0};
+
+    return OP_NONE == op || op_is_users(op) ||
+           MPI_SUCCESS == MPI_Reduce_local(x, y, 1, b->type, operations[op].op);
+}
+
 void values_open(void)
 {
-    const MPI_Datatype types[] = {
-        MPI_INT8_T,          MPI_UINT8_T,  MPI_INT16_T,  MPI_UINT16_T, MPI_INT,
-        MPI_UINT32_T,        MPI_LONG,     MPI_UINT64_T, MPI_FLOAT,    MPI_DOUBLE,
-        MPI_C_FLOAT_COMPLEX, MPI_C_BOOL,   MPI_BYTE,     MPI_2INT,     MPI_FLOAT_INT,
-        MPI_DOUBLE_INT,      MPI_SHORT_INT};
-    MPI_Datatype behind;
     const MPI_Op ops[] = {MPI_OP_NULL, MPI_SUM,  MPI_PROD, MPI_MAX,  MPI_MIN,    MPI_BAND,  MPI_BOR,
                           MPI_BXOR,    MPI_LAND, MPI_LOR,  MPI_LXOR, MPI_MINLOC, MPI_MAXLOC};
+    /* Reduce_local has no communicator: its errors go to one of these */
+    const MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Errhandler before[2];
 
-    for (int k = 0; k < B_MAP; k++) {
-        basics[k].type = types[k];
+    for (int op = 0; op < JOIN; op++) {
+        operations[op].op = ops[op];
     }
-    for (int k = 0; k < JOIN; k++) {
-        operations[k].op = ops[k];
+    for (int k = 0; k < 2; k++) {
+        MPI_Comm_get_errhandler(comms[k], &before[k]);
+        MPI_Comm_set_errhandler(comms[k], MPI_ERRORS_RETURN);
     }
-    MPI_Type_contiguous(2, MPI_UINT32_T, &basics[B_MAP].type);
-    MPI_Type_commit(&basics[B_MAP].type);
-    MPI_Type_create_indexed_block(1, 2, (int[]) {2}, MPI_UINT32_T, &behind);
-    MPI_Type_create_resized(behind, 0, 16, &basics[B_SPACED].type);
-    MPI_Type_commit(&basics[B_SPACED].type);
-    MPI_Type_free(&behind);
+    basics_open();
+    for (int b = 0; b < num_basics && b < MAX_BASICS; b++) {
+        for (int op = 0; op < NUM_OPS; op++) {
+            goes[b][op] =
+                basics[b].bytes > 0 && is_legal(&basics[b], op) && is_done(&basics[b], op);
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        MPI_Comm_set_errhandler(comms[k], before[k]);
+        MPI_Errhandler_free(&before[k]);
+    }
+}
+
+void values_close(void)
+{
+    basics_close();
+}
+
+bool value_goes(int basic, int op)
+{
+    return goes[basic][op];
+}
+
+bool op_is_users(int op)
+{
+    return op >= JOIN;
+}
+
+int basic_variant(int basic, int op, uint64_t key)
+{
+    int found[MAX_BASICS] = {basic}, n = 1;
+
+    for (int k = basic + 1; k < num_basics && !basics[k].first; k++) {
+        if (value_goes(k, op)) {
+            found[n++] = k;
+        }
+    }
+    return found[(key >> 21) % (uint64_t) n];
 }
 
 MPI_Op value_op(int op)
@@ -154,108 +178,99 @@ MPI_Op value_op(int op)
     return own;
 }
 
-int basic_variant(int basic, uint64_t key)
+/* ---- inputs ---- */
+
+static bool is_whole(const struct basic *b)
 {
-    return B_MAP == basic && 0 != (key >> 21 & 1) ? B_SPACED : basic;
+    return REAL != b->class && COMPLEX != b->class && PAIR != b->class;
 }
 
-void values_close(void)
+/* The last n bits, the first of which is a sign. */
+static int64_t with_sign(uint64_t bits, int n)
 {
-    MPI_Type_free(&basics[B_MAP].type);
-    MPI_Type_free(&basics[B_SPACED].type);
+    return (int64_t) (bits << (64 - n)) >> (64 - n);
 }
 
-bool op_is_users(int op)
+/* What a whole number of the type keeps of these bits. */
+static int64_t narrow(const struct basic *b, uint64_t bits)
 {
-    return op >= JOIN;
+    const int n = b->fields[0].bytes < 8 ? 8 * b->fields[0].bytes : 64;
+
+    return WHOLE == b->class || FOREIGN == b->class ? with_sign(bits, n)
+                                                    : (int64_t) (bits << (64 - n) >> (64 - n));
 }
 
-static enum class class_of(int basic) {
-    static const enum class classes[] = {WHOLE, NATURAL, WHOLE, NATURAL, WHOLE, NATURAL, WHOLE,
-                                         NATURAL, REAL, REAL, COMPLEX, TRUTH, BITS, PAIR, PAIR,
-                                         PAIR, PAIR, MAP, MAP};
-
-    return classes[basic];
+/* A number in a field that has any of them. */
+static int64_t number(const struct field *f, int64_t n)
+{
+    return f->format >= SINGLE ? n * UNIT : n;
 }
 
-bool value_goes(int basic, int op)
+static struct value make_product(const struct basic *b, uint64_t bits)
 {
-    const enum class class = class_of(basic);
-    const bool whole = WHOLE == class || NATURAL == class;
+    static const int64_t halves[] = {1, 2, -1, -2, 1, 4, 2, -4};
+
+    /* products of 1 + 2i are never real or imaginary: there is no zero whose sign depends on the
+     * order */
+    return COMPLEX == b->class ? (struct value) {halves[bits >> 62] * (UNIT / 2),
+                                                 halves[bits >> 62] * UNIT}
+                               : (struct value) {halves[bits >> 61] * (UNIT / 2), 0};
+}
+
+/* 24 bits that count, or 18 of what is added up; of them 6 behind the point. */
+static struct value make_real(int op, uint64_t bits)
+{
+    const int n = SUM == op ? 18 : 24;
+
+    return (struct value) {with_sign(bits >> 20, n) * (UNIT >> 6),
+                           with_sign(bits >> 40, n) * (UNIT >> 6)};
+}
+
+/* Any number of which an operation tells zero from the others. */
+static int64_t make_truth(const struct basic *b, int op, uint64_t bits)
+{
+    const int zeros = LAND == op ? 1 : LOR == op ? 7 : 4; /* of 8 */
+
+    return (int) (bits >> 33) % 8 < zeros ? 0 : TRUTH == b->class ? 1 : narrow(b, bits | 1);
+}
+
+struct value value_make(int basic, int op, uint64_t bits, bool signs)
+{
+    const struct basic *b = &basics[basic];
+    const struct field *f = b->fields;
+    struct value v = {narrow(b, bits), (int64_t) (bits >> 32)};
 
     switch (op) {
-    case OP_NONE:
-        return true;
-    case SUM:
-        return whole || REAL == class || COMPLEX == class;
-    case PROD:
-        return (whole && basics[basic].bytes > 1) || REAL == class;
-    case MAX:
-    case MIN:
-        return whole || REAL == class;
-    case BAND:
-    case BOR:
-    case BXOR:
-        return whole || BITS == class;
+    case MINLOC:
+    case MAXLOC: /* many are equal: the index decides */
+        return (struct value) {number(&f[0], (int64_t) (bits >> 33) % 7 - 3),
+                               number(&f[1], (int64_t) (bits >> 9) % 1000)};
     case LAND:
     case LOR:
     case LXOR:
-        return whole || TRUTH == class;
-    case MINLOC:
-    case MAXLOC:
-        return PAIR == class;
-    case JOIN:
-        return B_UINT32 == basic;
-    default:
-        return MAP == class;
-    }
-}
-
-/* In [0, bound), for sums in [-bound/2, bound/2) where the type has a sign. */
-static int64_t within(uint64_t bits, uint64_t bound, bool sign)
-{
-    int64_t v = (int64_t) ((bits >> 20) % bound);
-
-    return sign ? v - (int64_t) (bound / 2) : v;
-}
-
-struct value value_make(int basic, int op, uint64_t bits)
-{
-    const enum class class = class_of(basic);
-    const bool sign = WHOLE == class || REAL == class || COMPLEX == class;
-    const int bytes = basics[basic].bytes;
-    const uint64_t small = 1 == bytes   ? 30
-                           : 2 == bytes ? 4000
-                                        : 1 << 18; /* eight of them have room */
-    struct value v = {(int64_t) bits, (int64_t) (bits >> 40)};
-
-    switch (op) {
-    case SUM:
-        return (struct value) {within(bits, small, sign), within(bits >> 7, small, true)};
-    case PROD:
-        return (struct value) {(int64_t[]) {1, 2, 1, sign ? -1 : 1}[bits >> 62], 0};
-    case LAND:
-        return (struct value) {0 != (bits >> 33) % 8, 0};
-    case LOR:
-        return (struct value) {0 == (bits >> 33) % 8, 0};
-    case LXOR:
-        return (struct value) {(int64_t) (bits >> 63), 0};
-    case MINLOC:
-    case MAXLOC:
-        return (struct value) {within(bits, 7, true), within(bits >> 9, 1000, false)};
+        return (struct value) {make_truth(b, op, bits), 0};
     case MAX:
     case MIN:
-        return (struct value) {within(bits, small, sign), 0};
+        v.a = b->sign_unsure && !signs ? v.a & INT64_MAX : v.a;
+        break;
+    case PROD:
+        v.a = narrow(b, 0 != bits >> 62 ? bits | 1 : bits); /* few zeros come out */
+        break;
     default:
         break;
     }
-    if (REAL == class || COMPLEX == class || PAIR == class) {
-        v = (struct value) {within(bits, 20000, true), within(bits >> 7, 20000, true)};
-    } else if (TRUTH == class) {
-        v.a = (int64_t) (bits >> 63);
+    if (REAL == b->class || COMPLEX == b->class) {
+        return PROD == op ? make_product(b, bits) : make_real(op, bits);
+    }
+    if (TRUTH == b->class) {
+        v.a = make_truth(b, op, bits);
+    } else if (PAIR == b->class && f[0].format >= SINGLE) {
+        v.a = make_real(op, bits).a;
     }
     return v;
 }
+
+/* ---- results ---- */
 
 static struct value better(struct value x, struct value y, bool greater)
 {
@@ -265,17 +280,39 @@ static struct value better(struct value x, struct value y, bool greater)
     return (x.a > y.a) == greater ? x : y;
 }
 
-struct value value_combine(int op, struct value x, struct value y)
+static struct value sum(const struct basic *b, struct value x, struct value y)
 {
+    if (is_whole(b)) {
+        return (struct value) {narrow(b, (uint64_t) x.a + (uint64_t) y.a), 0};
+    }
+    return (struct value) {x.a + y.a, x.b + y.b};
+}
+
+static struct value product(const struct basic *b, struct value x, struct value y)
+{
+    if (is_whole(b)) {
+        return (struct value) {narrow(b, (uint64_t) x.a * (uint64_t) y.a), 0};
+    }
+    return (struct value) {(x.a * y.a - x.b * y.b) / UNIT, (x.a * y.b + x.b * y.a) / UNIT};
+}
+
+static bool is_greater(const struct basic *b, struct value x, struct value y)
+{
+    return NATURAL == b->class ? (uint64_t) x.a > (uint64_t) y.a : x.a > y.a;
+}
+
+struct value value_combine(int basic, int op, struct value x, struct value y)
+{
+    const struct basic *b = &basics[basic];
+
     switch (op) {
     case SUM:
-        return (struct value) {x.a + y.a, x.b + y.b};
+        return sum(b, x, y);
     case PROD:
-        return (struct value) {x.a * y.a, 0};
+        return product(b, x, y);
     case MAX:
-        return x.a > y.a ? x : y;
     case MIN:
-        return x.a < y.a ? x : y;
+        return is_greater(b, x, y) == (MAX == op) ? x : y;
     case BAND:
         return (struct value) {x.a & y.a, 0};
     case BOR:
@@ -302,38 +339,10 @@ struct value value_combine(int op, struct value x, struct value y)
 
 void value_store(int basic, char *at, struct value v)
 {
-    switch (basic) {
-    case B_FLOAT:
-        memcpy(at, &(float) {(float) v.a}, 4);
-        break;
-    case B_DOUBLE:
-        memcpy(at, &(double) {(double) v.a}, 8);
-        break;
-    case B_COMPLEX:
-        memcpy(at, (float[]) {(float) v.a, (float) v.b}, 8);
-        break;
-    case B_2INT:
-        memcpy(at, (int[]) {(int) v.a, (int) v.b}, 8);
-        break;
-    case B_FLOAT_INT:
-        memcpy(at, &(struct float_int) {(float) v.a, (int) v.b}, 8);
-        break;
-    case B_MAP:
-        memcpy(at, (uint32_t[]) {(uint32_t) v.a, (uint32_t) v.b}, 8);
-        break;
-    case B_SPACED:
-        memcpy(at + 8, (uint32_t[]) {(uint32_t) v.a, (uint32_t) v.b}, 8);
-        break;
-    case B_DOUBLE_INT:
-        memcpy(at, &(double) {(double) v.a}, 8);
-        memcpy(at + 8, &(int) {(int) v.b}, 4);
-        break;
-    case B_SHORT_INT:
-        memcpy(at, &(short) {(short) v.a}, 2);
-        memcpy(at + 4, &(int) {(int) v.b}, 4);
-        break;
-    default:
-        memcpy(at, &v.a, (size_t) basics[basic].bytes);
-        break; /* little endian */
+    const struct field *f = basics[basic].fields;
+
+    field_store(&f[0], at, v.a);
+    if (NO_FIELD != f[1].format) {
+        field_store(&f[1], at, v.b);
     }
 }
