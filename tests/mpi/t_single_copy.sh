@@ -54,6 +54,6 @@ done
 wrapper secret_on_rank_0 '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export GPURING_MEMORY=secret'
 WRAPPER=$work/secret_on_rank_0 refused nothing -1 3
 tap_check "three ranks, secret memory on rank 0" good_and_said 1 2 "rank 0 .*$unreadable"
-in_all && GPURING_MEMORY=secret test_program "persistent requests, secret memory" 3 -- $(eight_in persistent)
-in_all && GPURING_MEMORY=secret test_program "nonblocking calls, secret memory" 3 -- $(eight_in nonblocking)
+in_all && GPURING_MEMORY=secret test_program "persistent requests, secret memory" 3 --mca op ^avx -- $(eight_in persistent)
+in_all && GPURING_MEMORY=secret test_program "nonblocking calls, secret memory" 3 --mca op ^avx -- $(eight_in nonblocking)
 tap_done
