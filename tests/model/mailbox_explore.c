@@ -393,3 +393,44 @@ enum mx_fault mx_explore(const struct mx_game *g, uint64_t *states, char *why, s
     }
     return x.fault;
 }
+
+/* ---- games by number ---- */
+
+enum { UNROOTED = 5 }; /* kinds of calls that have no root */
+
+uint64_t mx_games(int p, int ncalls)
+{
+    uint64_t n = 1;
+
+    for (; ncalls > 0; ncalls--) {
+        n *= (uint64_t) (UNROOTED + 2 * p);
+    }
+    return n;
+}
+
+static struct mx_call kind(int p, int k)
+{
+    static const struct mx_call unrooted[UNROOTED] = {{GR_COLL_ALLREDUCE, 0, -1},
+                                                      {GR_COLL_ALLGATHER, 0, -1},
+                                                      {GR_COLL_ALLGATHER, 0, 0},
+                                                      {GR_COLL_REDUCE_SCATTER, 0, -1},
+                                                      {GR_COLL_REDUCE_SCATTER, 0, 1}};
+
+    if (k < UNROOTED) {
+        return unrooted[k];
+    }
+    return (struct mx_call) {k - UNROOTED < p ? GR_COLL_BCAST : GR_COLL_REDUCE, (k - UNROOTED) % p,
+                             -1};
+}
+
+struct mx_game mx_game(int p, uint32_t nsets, uint64_t first, int ncalls, uint64_t k)
+{
+    struct mx_game g = {.p = p, .nsets = nsets, .first = first, .ncalls = ncalls};
+    uint64_t kinds = (uint64_t) (UNROOTED + 2 * p);
+    int call;
+
+    for (call = 0; call < ncalls; call++, k /= kinds) {
+        g.calls[call] = kind(p, (int) (k % kinds));
+    }
+    return g;
+}

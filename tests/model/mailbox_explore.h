@@ -52,7 +52,4 @@ enum mx_fault mx_explore(const struct mx_game *game, uint64_t *states, char *why
 uint64_t mx_games(int p, int ncalls);
 struct mx_game mx_game(int p, uint32_t nsets, uint64_t first, int ncalls, uint64_t k);
 
-/* A line that says which calls those are. */
-const char *mx_describe(const struct mx_game *game, char *text, size_t size);
-
 #endif

@@ -133,12 +133,14 @@ static void epochs_may_wrap(void **state)
 
 /* ---- all orders of few calls ---- */
 
-static void explore(struct mx_game game, uint64_t *states)
+static void explore(int p, uint32_t nsets, uint64_t first, int ncalls, uint64_t k, uint64_t *states)
 {
-    char why[200], text[300];
+    struct mx_game game = mx_game(p, nsets, first, ncalls, k);
+    char why[200];
 
     if (MX_OK != mx_explore(&game, states, why, sizeof(why))) {
-        fail_msg("%s: %s", mx_describe(&game, text, sizeof(text)), why);
+        fail_msg("mx_game(%d, %u, %llu, %d, %llu): %s", p, (unsigned) nsets,
+                 (unsigned long long) first, ncalls, (unsigned long long) k, why);
     }
 }
 
@@ -159,15 +161,13 @@ static void whatever_the_order_nobody_is_stuck(void **state)
     (void) state;
     for (ncalls = 1; ncalls <= 3; ncalls++) {
         for (k = 0; k < mx_games(2, ncalls); k += STEPPED) {
-            explore(mx_game(2, 2, firsts[k % 5], ncalls, k), &states);
+            explore(2, 2, firsts[k % 5], ncalls, k, &states);
         }
     }
     for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         for (k = 0; k < (uint64_t) (rows[row].games + STEPPED - 1) / STEPPED; k++) {
-            explore(mx_game(rows[row].p, rows[row].nsets, firsts[rng_below(&seed, 5)],
-                            rows[row].ncalls,
-                            rng_below(&seed, mx_games(rows[row].p, rows[row].ncalls))),
-                    &states);
+            explore(rows[row].p, rows[row].nsets, firsts[rng_below(&seed, 5)], rows[row].ncalls,
+                    rng_below(&seed, mx_games(rows[row].p, rows[row].ncalls)), &states);
         }
     }
     printf("# %llu states\n", (unsigned long long) states);

@@ -39,18 +39,9 @@ static struct gr_costs scaled(const struct gr_costs *costs, struct gr_select_arg
     return c;
 }
 
-static double cost_of(const struct gr_costs *costs, const struct gr_select_args *q, int way,
-                      enum gr_copy_method method)
-{
-    size_t chunk;
-
-    return GR_WAY_MAILBOX == way ? gr_cost_mailbox(costs, q)
-                                 : gr_cost(costs, q, (enum gr_algo) way, method, &chunk);
-}
-
 /* Never faster with more bytes, never slower over better links. */
 static void check_way(const struct gr_costs *costs, const struct gr_select_args *without, int way,
-                      enum gr_copy_method method)
+                      int method)
 {
     struct gr_select_args q = *without;
     double us, last = 0;
@@ -87,10 +78,8 @@ static void check_ways(const struct gr_costs *costs, const struct gr_select_args
     q.bytes = MOST_BYTES; /* so that messages may be fetched */
     for (way = 0; way < GR_NALGOS; way++) {
         for (method = 0; method < GR_NCOPY_METHODS; method++) {
-            if (may_move(costs, &q, (enum gr_copy_method) method) &&
-                can_do(&q, (enum gr_algo) way, (enum gr_copy_method) method) &&
-                may_choose(costs, &q, (enum gr_algo) way)) {
-                check_way(costs, &q, way, (enum gr_copy_method) method);
+            if (can_so(costs, &q, way, method) && may_choose(costs, &q, (enum gr_algo) way)) {
+                check_way(costs, &q, way, method);
             }
         }
     }
@@ -138,9 +127,8 @@ static void check_left(const struct gr_costs *costs, const struct gr_select_args
             double least = INFINITY;
 
             for (m = 0; m < GR_NCOPY_METHODS && k != c.way && seen[k]; m++) {
-                if (may_move(costs, &q, (enum gr_copy_method) m) &&
-                    can_do(&q, (enum gr_algo) k, (enum gr_copy_method) m)) {
-                    least = fmin(least, cost_of(costs, &q, k, (enum gr_copy_method) m));
+                if (can_so(costs, &q, k, m)) {
+                    least = fmin(least, cost_of(costs, &q, k, m));
                 }
             }
             slower[k] = isfinite(least) ? fmax(slower[k], least / c.us) : slower[k];

@@ -238,4 +238,22 @@ static inline int may_move(const struct gr_costs *costs, const struct gr_select_
            (forced >= 0 || GR_PROTOCOL_SIMPLE == protocol || costs->by[means].step > 0);
 }
 
+static inline int can_so(const struct gr_costs *costs, const struct gr_select_args *q, int algo,
+                         int means)
+{
+    return may_move(costs, q, (enum gr_copy_method) means) &&
+           can_do(q, (enum gr_algo) algo, (enum gr_copy_method) means);
+}
+
+/* What it costs so. */
+static inline double cost_of(const struct gr_costs *costs, const struct gr_select_args *q, int way,
+                             int means)
+{
+    size_t chunk;
+
+    return GR_WAY_MAILBOX == way
+               ? gr_cost_mailbox(costs, q)
+               : gr_cost(costs, q, (enum gr_algo) way, (enum gr_copy_method) means, &chunk);
+}
+
 #endif

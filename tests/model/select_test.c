@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A choice (tune/select.h) is valid, depends on its arguments only, and respects forced algorithms
- * where possible.
+ * A choice (tune/select.h) is valid, depends on its arguments only, respects forced algorithms
+ * where possible, and has the lowest predicted time of all possible ones.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -12,6 +12,9 @@
 #include <cmocka.h>
 
 #include "select_questions.h"
+
+/* Regret that is allowed. */
+#define REGRET 1.01
 
 static int same(const struct gr_choice *a, const struct gr_choice *b)
 {
@@ -27,8 +30,7 @@ static int possible(const struct gr_costs *costs, const struct gr_select_args *q
     int m, found = q->forced < 0 || (GR_WAY_MAILBOX == q->forced && fits_mailbox(costs, q));
 
     for (m = 0; m < GR_NCOPY_METHODS && GR_WAY_MAILBOX != q->forced; m++) {
-        found |= q->forced >= 0 && may_move(costs, q, (enum gr_copy_method) m) &&
-                 can_do(q, (enum gr_algo) q->forced, (enum gr_copy_method) m);
+        found |= q->forced >= 0 && can_so(costs, q, q->forced, m);
     }
     return found;
 }
@@ -65,6 +67,25 @@ static void check_width(const struct gr_costs *costs, const struct gr_select_arg
                 (c->threads >= 32 && (size_t) c->threads * 16 >= share));
 }
 
+/* Nothing else that may be chosen is much cheaper. */
+static void check_regret(const struct gr_costs *costs, const struct gr_select_args *q,
+                         const struct gr_choice *c)
+{
+    int a, m;
+
+    assert_true(!fits_mailbox(costs, q) || c->us <= REGRET * gr_cost_mailbox(costs, q));
+    for (a = 0; a < GR_NALGOS; a++) {
+        for (m = 0; m < GR_NCOPY_METHODS; m++) {
+            if (can_so(costs, q, a, m) && may_choose(costs, q, (enum gr_algo) a) &&
+                c->us > REGRET * cost_of(costs, q, a, m)) {
+                fail_msg("%s p=%d nodes=%d %zu bytes: %s for %g us, not %s", gr_coll_name(q->coll),
+                         q->p, q->internode.nodes, q->bytes, gr_way_name(c->way), c->us,
+                         gr_algo_name((enum gr_algo) a));
+            }
+        }
+    }
+}
+
 static void check_choice(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     struct gr_choice c = gr_select(costs, q), again;
@@ -88,6 +109,10 @@ static void check_choice(const struct gr_costs *costs, const struct gr_select_ar
         check_direct(costs, q, &c);
     }
     check_width(costs, q, &c);
+    assert_true(c.us == cost_of(costs, q, c.way, method));
+    if (q->forced < 0) {
+        check_regret(costs, q, &c);
+    }
     assert_true(c.way == q->forced || q->forced < 0 || !possible(costs, q));
     /*
      * the same answer, whatever was asked in between; and as if nothing were forced, where that
@@ -109,7 +134,8 @@ static void check_all_ways(const struct gr_costs *costs, const struct gr_select_
     for (q.forced = -1; q.forced < GR_NWAYS; q.forced++) {
         if (q.forced < 0 || GR_WAY_MAILBOX == q.forced ||
             gr_algo_has((enum gr_algo) q.forced, q.coll)) {
-            for (bytes = 1; bytes < MOST_BYTES; bytes = 2 * bytes + 1) {
+            for (bytes = 1; bytes < MOST_BYTES;
+                 bytes = q.forced < 0 ? next_bytes(bytes) : 2 * bytes + 1) {
                 set_bytes(&q, bytes);
                 check_choice(costs, &q);
             }
@@ -117,7 +143,7 @@ static void check_all_ways(const struct gr_costs *costs, const struct gr_select_
     }
 }
 
-static void choices_are_legal_and_repeatable(void **state)
+static void choices_are_legal_repeatable_and_cheap(void **state)
 {
     (void) state;
     for_each_question(check_all_ways);
@@ -177,12 +203,68 @@ static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
     }
 }
 
+/*
+ * Between two ranks and more, whatever links are like: small messages in lines, large ones in slots
+ * by all channels.
+ */
+static void lines_are_for_small_messages(void **state)
+{
+    int path, p, coll;
+
+    (void) state;
+    for (path = 0; path < GR_NPATHS_NEAR; path++) {
+        for (p = 2; p <= 16; p++) {
+            for (coll = 0; coll < GR_NCOLLS; coll++) {
+                struct gr_select_args q =
+                    device_question((enum gr_coll) coll, p, (enum gr_path) path);
+                struct gr_choice c;
+
+                set_bytes(&q, 8);
+                c = gr_select(&gr_costs_device[path], &q);
+                assert_true(GR_PROTOCOL_LL == c.protocol && 32 == c.threads && 1 == c.nchannels);
+                set_bytes(&q, (size_t) 1 << 30);
+                c = gr_select(&gr_costs_device[path], &q);
+                assert_true(GR_PROTOCOL_SIMPLE == c.protocol && THREADS == c.threads &&
+                            q.nchannels == c.nchannels);
+            }
+        }
+    }
+}
+
+/*
+ * Mailboxes and fetching are taken where they cost nothing, and not where they cost a lot, or may
+ * not be taken.
+ */
+static void mailboxes_and_fetching_go_by_their_price(void **state)
+{
+    struct gr_select_args q = host_question(GR_COLL_ALLREDUCE, 4);
+    struct gr_costs costs = gr_costs_host;
+
+    (void) state;
+    q.direct = 1;
+    costs.by[GR_BY_FETCHING].from = 5000;
+    costs.by[GR_BY_FETCHING].step = costs.by[GR_BY_FETCHING].byte = 1e-9;
+    set_bytes(&q, 4999);
+    assert_false(gr_select(&costs, &q).direct);
+    set_bytes(&q, 5000);
+    assert_true(gr_select(&costs, &q).direct);
+    costs.by[GR_BY_FETCHING].step = costs.by[GR_BY_FETCHING].byte = 1e6;
+    assert_false(gr_select(&costs, &q).direct);
+    q.mailbox_bytes = 8192;
+    costs.mailbox = costs.mailbox_byte = 0;
+    assert_int_equal(gr_select(&costs, &q).way, GR_WAY_MAILBOX);
+    costs.mailbox = 1e6;
+    assert_int_not_equal(gr_select(&costs, &q).way, GR_WAY_MAILBOX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choices_are_legal_and_repeatable),
+        cmocka_unit_test(choices_are_legal_repeatable_and_cheap),
         cmocka_unit_test(what_is_not_there_does_not_count),
         cmocka_unit_test(mailboxes_are_left_where_a_call_does_not_fit),
+        cmocka_unit_test(lines_are_for_small_messages),
+        cmocka_unit_test(mailboxes_and_fetching_go_by_their_price),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

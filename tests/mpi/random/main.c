@@ -4,7 +4,8 @@
  *
  *     --seed=S       of the first one; the others have the seeds that follow (test_seed)
  *     --count=N      programs (100); those of the cases of a profile are more
- *     --seconds=T    no further ones after so many seconds, but LEAST of them, however slow it is
+ *     --seconds=T    no further ones after so many seconds
+ *     --least=N      but so many, however slow it is (3)
  *     --repeats=R    each so many times, with other draws of each rank's own (1)
  *     --threads=T    T programs at a time, in threads, each on communicators of its own (1)
  *     --limit=L      seconds after which a program is said to hang (120)
