@@ -18,7 +18,7 @@ END
 )
 
 # Real grids, with reorder, as rings and lines, their rows and columns (MPI_Cart_sub), and by the info key: all collectives in
-# all forms, each once, each by what runs along a torus. Without timing: t_torus.sh.
+# all forms, each once, each by what runs along a torus. Without timing: test_torus.py.
 export GPURING_BUDGET=0
 along=()
 for coll in allreduce:swing allgather:bucket reduce_scatter:bucket bcast:mst reduce:mst alltoall:ordered; do

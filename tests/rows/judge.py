@@ -15,6 +15,7 @@ __all__ = [
     "judge_of",
     "lines_seen",
     "not_seen",
+    "of_row",
     "seen",
     "wants",
 ]
@@ -31,6 +32,11 @@ def judge_of(want):
     if not isinstance(want, str):
         return want
     return not_seen(want[1:]) if want.startswith("!") else seen(want)
+
+
+def of_row(judge):
+    """A judge that follows from the row's values: judge(VALUES)."""
+    return wants(lambda job: judge_of(judge(job.row))(job), "what the row's values say")
 
 
 def seen(pattern):

@@ -114,13 +114,14 @@ class Job:
         self.rc = self.process.wait()
         return self
 
-    def signal(self, number):
-        """To rank 1, whose pid the program has said."""
-        os.kill(int(re.search(r"^# rank 1 pid (\d+)$", self.text, re.MULTILINE)[1]), number)
+    def signal(self, number, rank=1):
+        """To a rank whose pid the program has said."""
+        for pid in re.findall(rf"^# rank {rank} pid (\d+)$", self.text, re.MULTILINE):
+            os.kill(int(pid), number)
 
-    def resume(self):
-        """Rank 1, which was stopped, goes on to the job's end."""
-        self.signal(signal.SIGCONT)
+    def resume(self, rank=1):
+        """A rank that was stopped goes on, to the job's end."""
+        self.signal(signal.SIGCONT, rank)
         return self.wait()
 
     def kill(self):
@@ -196,6 +197,8 @@ class Runner:
             load += ["--mca", "mca_base_component_show_load_errors", "0"]
         else:
             load = ["--mca", "mca_base_component_path", path]
+        if program[0] == "gpuring_bench":
+            program[0] = os.environ["BENCH"]
         if "/" not in program[0] and env["PROGDIR"]:
             program[0] = f"{env['PROGDIR']}/{program[0]}"
         mpirun = env.get("MPIRUN", "mpirun --oversubscribe --mca mpi_yield_when_idle 1").split()
