@@ -52,25 +52,6 @@ tap_check() { # TEXT COMMAND...: ok when the command succeeds; else shows the la
 
 only_in_all() { in_all || tap_done; } # the rows below
 
-# all_chose ALGORITHM COLLECTIVE...: each went so, as the script's own chose COLLECTIVE ALGORITHM finds
-all_chose() {
-    local algorithm=$1 coll
-    shift
-    for coll in "$@"; do chose "$coll" "$algorithm" || return 1; done
-}
-
-# along_grids PARAMETER [OPTIONS...]: programs on Cartesian communicators, from lines GRID NP ALGORITHM CHANNELS COLLECTIVES;
-# PARAMETER gives the channels; the script's own good_along ALGORITHM COLLECTIVE... judges
-along_grids() {
-    local parameter=$1 grid np algorithm channels colls
-    shift
-    while read -r grid np algorithm channels colls; do
-        grun "$np" "$@" --mca coll_gpuring_algorithm "$algorithm" --mca "$parameter" "$channels" -- grids "$grid" </dev/null
-        # shellcheck disable=SC2086
-        tap_check "$grid, $algorithm, $channels channels" good_along "$algorithm" $colls
-    done
-}
-
 # ---- processes ----
 
 # This process and all below it, in one line.

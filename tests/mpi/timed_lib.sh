@@ -17,23 +17,3 @@ report_fits() {
         barrier) [ "$countdowns" -gt $((2 * calls)) ] ;;
     esac
 }
-# stop_in_turn PID...: each stands still for a while, one after the other, while the program makes its calls; the program
-# then ends, which waits for the file $work/stopped. How many were stopped, in $stops.
-stop_in_turn() {
-    local pid
-    stops=0
-    for pid; do
-        kill -STOP "$pid" || break
-        sleep 0.2
-        kill -CONT "$pid" || break
-        sleep 0.3
-        stops=$((stops + 1))
-    done
-    touch "$work/stopped"
-}
-# starts_fit MODE LEAST: the same where only starts are timed: a countdown at each begin and no other, and no step
-starts_fit() {
-    local calls countdowns again
-    seen "^# step_sync $1: " && read -r calls countdowns again <<<"$(reported)" && [ "$calls" -ge "$2" ] &&
-        [ "$countdowns" -eq "$calls" ] && seen '^#   0 timed steps'
-}

@@ -25,7 +25,7 @@ from pathlib import Path
 from .judge import judge_of
 from .tap import depth, result
 
-__all__ = ["OMPI_SERIES", "WORK", "Job", "Runner", "each_rank", "in_make", "ompi_info", "stock_segments"]
+__all__ = ["OMPI_SERIES", "WORK", "Job", "Runner", "each_rank", "in_make", "ompi_info", "running", "stock_segments"]
 
 OMPI_SERIES = int(os.environ.get("OMPI_SERIES", "4"))
 WORK = tempfile.mkdtemp()  # an empty folder, until the test ends
@@ -71,6 +71,15 @@ def children(pid):
         return [int(c) for f in Path(f"/proc/{pid}/task").glob("*/children") for c in f.read_text().split()]
     except OSError:
         return []
+
+
+def running(pid, program):
+    """Those of a process and all below it that run this program."""
+    found = [each for child in children(pid) for each in running(child, program)]
+    try:
+        return [pid] * (Path(f"/proc/{pid}/comm").read_text() == f"{program}\n") + found
+    except OSError:
+        return found
 
 
 def kill_tree(pid):
@@ -157,9 +166,8 @@ class Job:
 class Runner:
     """Runs programs, in the environment and with the options that a test module gives for all."""
 
-    def __init__(self, env=None, options="", launcher=()):
-        self.env = os.environ | (env or {})
-        self.options, self.launcher = options, launcher
+    def __init__(self, env=None, options=""):
+        self.env, self.options = os.environ | (env or {}), options
 
     def eight_in(self, env, profiles, *options):
         """Random programs of the eight, of further profiles."""
@@ -170,9 +178,10 @@ class Runner:
             *options,
         ]
 
-    def start(self, np, line, wrapper=(), launcher=None, **more):
+    def start(self, np, line, wrapper=(), launcher=(), **more):
         """In the background. line: "[WORD... --] PROGRAM [ARGUMENT...]"; a word NAME=VALUE is of the
-        environment, name=value is a parameter of gpuring, all others are options of mpirun."""
+        environment, name=value is a parameter of gpuring, all others are options of mpirun. Each
+        rank runs the program through `wrapper`, `launcher` runs mpirun."""
         options, dashes, program = f" {line}".partition(" -- ")
         if not dashes:
             options, program = "", line
@@ -203,7 +212,8 @@ class Runner:
             program[0] = f"{env['PROGDIR']}/{program[0]}"
         mpirun = env.get("MPIRUN", "mpirun --oversubscribe --mca mpi_yield_when_idle 1").split()
         host = ["--mca", "coll_gpuring_host", env.get("GR_HOST", "1")]
-        return Job([*self.launcher, *mpirun, *load, *host, *given, "-np", str(np), *wrapper, *program], env)
+        host = host if host[2] else []
+        return Job([*launcher, *mpirun, *load, *host, *given, "-np", str(np), *wrapper, *program], env)
 
     def run(self, *args, **more):
         """To the end."""

@@ -78,10 +78,10 @@ def row(
 ):
     """A program on np ranks, by Runner.start's line. Judges: by default all is good, through
     gpuring. also: {TEXT: JUDGE}, further rows of the same run. quick=False: ./check --all only.
-    why: it is skipped, for this reason. wrapper, launcher: as in Runner.start. Others, and np, are
+    why: it is skipped, for this reason. wrapper, launcher, VARIABLE: as in Runner.start. Others, and np, are
     values for $NAME in text, line and also ("3 | 2 4": 3, and in ./check --all 2 and 4), as are the
     columns of the table `rows`, whose part below a line "|" is for ./check --all."""
-    fixed = {name: more.pop(name) for name in ("wrapper", "launcher") if name in more}
+    fixed = {n: more.pop(n) for n in [*more] if n in ("wrapper", "launcher") or n.isupper()}
     made = []
     for quickly, values in combined({"np": np} | more, rows):
         fill = lambda s, values=values: string.Template(s).safe_substitute(values, work=WORK)
@@ -100,7 +100,8 @@ def row(
                     "also": {fill(k): v for k, v in (also or {}).items()},
                     "seconds": seconds,
                 }
-                | fixed,
+                | fixed
+                | ({"launcher": fill(" ".join(fixed["launcher"])).split()} if "launcher" in fixed else {}),
             )
         )
     return made
@@ -115,6 +116,8 @@ def programs(text, np, line, *judges, seconds=1, **more):
 def table(*rows):
     """A test of pytest: all rows, or those of ./check."""
     chosen = [each for made in rows for each in made if each.quick or in_all]
+    if not chosen:
+        return None
 
     @pytest.mark.parametrize("each", chosen, ids=[each.text for each in chosen])
     def test(each, mpi):

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Judges of the statistics of timed steps in the report at a job's end."""
 
+import os
 import re
+import signal
+import time
+from pathlib import Path
 
 from .judge import wants
+from .run import WORK
 
-__all__ = ["report_fits", "reported", "starts_fit"]
+__all__ = ["report_fits", "reported", "starts_fit", "stop_in_turn"]
 
 
 def reported(job):
@@ -36,3 +41,20 @@ def starts_fit(least):
         return found == job.row.mode and least <= calls == countdowns and bool(job.lines("^#   0 timed steps"))
 
     return wants(fits, f"the report has {least} calls or more, whose starts are timed")
+
+
+def stop_in_turn(pids):
+    """Each process stands still for a while, one after the other, while the program makes its calls; the program then ends,
+    which waits for the file. How many were stopped."""
+    stops = 0
+    try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.2)
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.3)
+            stops += 1
+    except ProcessLookupError:
+        pass
+    Path(WORK, "stopped").touch()
+    return stops
