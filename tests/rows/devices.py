@@ -9,7 +9,6 @@ import pytest
 from .judge import all_good, counted
 
 __all__ = [
-    "ANY_CASE",
     "DEVICES",
     "NVML",
     "SMALL",
@@ -33,8 +32,6 @@ DEVICES = {
     "GR_HOST": "0",
 }
 SMALL = "device_channels=2 device_slot_bytes=16384 --mca op ^avx"
-# blocking calls of any type, operation, size and root, in place or not, some hundred of them at least
-ANY_CASE = "eight_in blocking --seconds=1 --least=8"
 NVML = str(Path(FAKE, "../../.libs").resolve())
 if not Path(NVML, "libnvidia-ml.so.1").exists():
     NVML = None

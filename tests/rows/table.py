@@ -15,8 +15,10 @@ from .judge import all_good, good_through_gpuring
 from .run import WORK
 from .tap import depth, in_all, note, skip
 
-__all__ = ["SEED", "np_of", "programs", "row", "table"]
+__all__ = ["ANY_CASE", "SEED", "np_of", "programs", "row", "table"]
 
+# blocking calls of any type, operation, size and root, in place or not, some hundred of them at least
+ANY_CASE = "eight_in blocking --seconds=1 --least=8"
 SEED = int(os.environ.get("GPURING_SEED") or time.time())
 
 
