@@ -91,8 +91,8 @@ static int may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct g
 {
     struct tc_gate *g = ctx;
 
-    if (0 == step->nto) {
-        return !g->held && 0 == rng_below(&g->random, 3); /* the start */
+    if (0 == step->nto) { /* the start */
+        return g->held < 0 ? g->held : !g->held && 0 == rng_below(&g->random, 3);
     }
     CHECK(!g->asked[channel] ||
           (slice == g->slice[channel] && 0 == memcmp(step, &g->step[channel], sizeof(*step))));

@@ -18,7 +18,7 @@
  */
 struct tc_gate {
     uint64_t random;
-    int held, let; /* the start is, and the end; steps that are let in */
+    int held, let; /* the start and the end are (negative: the start fails); steps let in */
     int in, begun, ended;
     struct gr_step step[GR_GPU_CHANNELS]; /* that was asked for the last */
     uint32_t slice[GR_GPU_CHANNELS];

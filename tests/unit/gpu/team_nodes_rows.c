@@ -293,6 +293,8 @@ void what_is_for_other_nodes_waits_for_the_gate(void)
     in = &n.t.ranks[1]->in[0];
     poll_both(calls, 200);
     CHECK_INT(calls[0].op.args.launch, 0);
+    g.held = GR_ERR_NET;
+    CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_ERR_NET); /* the gate's error */
     g.held = 0;
     while (tail_of(n.t.ranks[0], out, 1) < 2) { /* as many as there are slots */
         poll_both(calls, 1);
