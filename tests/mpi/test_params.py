@@ -87,9 +87,9 @@ def bad(line, judge, rows):
                also={"$name = $value: right results, with the default": judge})
 
 
-def different(rows, text, judge):
+def different(rows, text, judge, options=""):
     """The value differs between ranks."""
-    return row(f"{DIFFER}: one line says so", 4, "NAME=$name FIRST=$first OTHERS=$others -- hello_coll",
+    return row(f"{DIFFER}: one line says so", 4, f"NAME=$name FIRST=$first OTHERS=$others {options} -- hello_coll",
                of_values("first", "others"), also={f"{DIFFER}: {text}": judge}, rows=rows, wrapper=each_rank(
                    '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && v=$FIRST || v=$OTHERS\nexport OMPI_MCA_coll_gpuring_$NAME=$v'))
 
@@ -108,6 +108,8 @@ test_rows = table(
     bad("$name=$value -- hello_coll", good_through_gpuring, BAD),
     bad("GR_HOST=$value -- hello_coll", good_without_gpuring, "name value allowed\nhost 7 allowed auto 0 1"),
     different(DIFFERENT, "right results", good_through_gpuring),
+    different("name first others\nalgorithm chain flat", "it has its default on all",
+              (good_through_gpuring, "gpuring: allreduce on .* bytes: ", r"!\(forced\)"), "verbose=2"),
     # Open MPI asks each rank which component has the highest priority: with another one, ranks would part
     different("name first others\npriority 90 91", "all is left to others", good_without_gpuring),
     # host on some ranks only: nobody may be left alone in a call
