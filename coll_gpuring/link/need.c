@@ -3,7 +3,7 @@
 #include "link/need.h"
 
 #include "link/fifo.h"
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 #include "sched/sched.h"
 #include "topo/torus.h"
 

@@ -100,30 +100,7 @@ int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k
  */
 int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
 
-/*
- * A line folded into a ring: up over the even coordinates and down over the odd ones, at most two
- * links from one to the next. gr_fold(): the coordinate of a position on that ring; gr_unfold():
- * the position of a coordinate.
- *
- *      coordinates   0---1---2---3---4     positions 0 1 2 3 4 are coordinates 0 2 4 3 1
- */
-static inline int gr_fold(int extent, int position)
-{
-    return 2 * position < extent ? 2 * position : 2 * (extent - position) - 1;
-}
-
-static inline int gr_unfold(int extent, int coordinate)
-{
-    return 0 == coordinate % 2 ? coordinate / 2 : extent - (coordinate + 1) / 2;
-}
-
-/* x mod n for any x */
-static inline int gr_wrap(int x, int n)
-{
-    return (x % n + n) % n;
-}
-
-/* ---- the two algorithms, for alltoall.c ---- */
+/* ---- alltoall_suh_shin.c, for alltoall.c ---- */
 
 /* GR_ALLTOALL_SUH_SHIN: gr_alltoall_ticks(). */
 uint32_t gr_suh_shin_ticks(const struct gr_torus *t);
@@ -136,15 +113,6 @@ struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick);
  * v, at a rank with coordinate x.
  */
 int gr_suh_shin_origin(const struct gr_torus *t, int d, int x, int v);
-
-/* GR_ALLTOALL_ORDERED: gr_alltoall_ticks(). */
-uint32_t gr_ordered_ticks(const struct gr_torus *t);
-
-/* GR_ALLTOALL_ORDERED: gr_alltoall_step(). */
-struct gr_exchange gr_ordered_step(const struct gr_alltoall *a, int lane, uint32_t tick);
-
-/* GR_ALLTOALL_ORDERED: the same as gr_suh_shin_origin(). */
-int gr_ordered_origin(const struct gr_torus *t, int d, int x, int v);
 
 /* An exchange in which nothing is done. */
 static inline struct gr_exchange gr_exchange_none(uint32_t tick)

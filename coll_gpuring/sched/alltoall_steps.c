@@ -13,7 +13,7 @@
  * Within a tick of the exchanges the parts are sent one after the other: each tick of these is as
  * many of the steps' ticks as an exchange has parts at most.
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 #include "sched/alltoall.h"
 #include "sched/torus.h"

@@ -8,7 +8,7 @@
  * Step i is chunk i. Cost (p - 2 + C) (a + n b / C) with C chunks: n b for long vectors, whatever p
  * is. Order of reduction: x_root + (x_{root-1} + (... + (x_{root+2} + x_{root+1}))).
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 uint32_t gr_chain_len(const struct gr_sched *s)
 {

@@ -8,7 +8,7 @@
 #ifndef GR_SCHED_COST_H
 #define GR_SCHED_COST_H
 
-#include "sched/sched.h"
+#include "sched/types.h"
 
 /* Ranks on several nodes, and the links between these. */
 struct gr_internode {

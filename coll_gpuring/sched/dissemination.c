@@ -22,7 +22,6 @@
  */
 #include "sched/two_level.h"
 
-#include "sched/alltoall.h" /* gr_wrap() */
 #include "sched/torus.h"
 
 #include <limits.h>

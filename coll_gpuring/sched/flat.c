@@ -19,7 +19,7 @@
  * ((x_b + x_{b-1}) + x_{b-2}) + ..., for oneshot ((x_0 + x_1) + x_2) + ... at all ranks: the same
  * bits everywhere.
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 /* Steps that it takes to serve all p - 1 others. */
 static uint32_t fans(const struct gr_sched *s)

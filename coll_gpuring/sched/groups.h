@@ -19,7 +19,7 @@
 #ifndef GR_SCHED_GROUPS_H
 #define GR_SCHED_GROUPS_H
 
-#include "sched/sched.h"
+#include "sched/types.h"
 
 #define GR_GROUP_RANKS 8
 #define GR_GROUP_MOST 9     /* most ranks of a group */

@@ -11,7 +11,7 @@
  *
  * Cost: (p-1) (a + m b), m bytes per pair.
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 uint32_t gr_pairwise_len(const struct gr_sched *s)
 {

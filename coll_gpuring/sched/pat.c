@@ -27,7 +27,7 @@
  * bit of d. Source: Jeaugey: PAT: a new algorithm for all-gather and reduce-scatter operations at
  * scale, 2025 (arXiv 2506.20252); NCCL since 2.23.
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 #include "sched/torus.h"
 

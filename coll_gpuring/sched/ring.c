@@ -21,7 +21,7 @@
  * Source: Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations,
  * 2009.
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 uint32_t gr_ring_len(const struct gr_sched *s)
 {

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What sched.h says of each algorithm, from its descriptor; peers, from its steps. */
+#include "sched/sched.h"
+
 #include "sched/algorithm.h"
 #include "sched/torus.h"
+
+#define GR_DESCRIPTOR(NAME, name) [GR_ALGO_##NAME] = &gr_algorithm_##name,
+
+const struct gr_algorithm *const gr_algorithms[GR_NALGOS] = {GR_ALGORITHMS(GR_DESCRIPTOR)};
 
 static const char *const protocol_names[GR_NPROTOCOLS] = {"simple", "ll", "ll128"};
 static const char *const coll_names[GR_NCOLLS] = {
@@ -149,6 +155,16 @@ int gr_sched_check(const struct gr_sched *s)
         return -1;
     }
     return GR_PIPE == gr_algo_layout(s->algo, s->coll) && s->nchunks < 1 ? -1 : 0;
+}
+
+uint32_t gr_sched_len(const struct gr_sched *s)
+{
+    return gr_algorithms[s->algo]->len(s);
+}
+
+struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i)
+{
+    return gr_algorithms[s->algo]->step(s, i);
 }
 
 static void add_peers(const int32_t *ranks, int n, int *peers, int *npeers)

@@ -19,7 +19,7 @@
 #ifndef GR_SCHED_SPLIT_H
 #define GR_SCHED_SPLIT_H
 
-#include "sched/sched.h"
+#include "sched/types.h"
 
 /* A range of elements. */
 struct gr_range {

@@ -2,8 +2,6 @@
 /* Channels and routes along a torus. */
 #include "sched/torus.h"
 
-#include "sched/alltoall.h" /* gr_fold(), gr_wrap() */
-
 /* Whether a dimension above extent 1 is a line. */
 static int has_line(const struct gr_torus *t)
 {

@@ -19,7 +19,7 @@
 #ifndef GR_SCHED_TORUS_H
 #define GR_SCHED_TORUS_H
 
-#include "sched/sched.h"
+#include "sched/types.h"
 
 /* Whether the ranks form a torus of p numbers. */
 int gr_torus_fits(int p, const struct gr_torus *torus);

@@ -24,7 +24,7 @@
  * Sources: Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice
  * and experience, 2007; Sack, Gropp: Collective algorithms for multiported torus networks, 2015.
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 #include "sched/torus.h"
 

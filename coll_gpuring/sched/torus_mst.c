@@ -22,9 +22,8 @@
  * in bcast is first in reduce. Source: Barnett, Payne, van de Geijn, Watts: Broadcasting on meshes
  * with wormhole routing, 1996.
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
-#include "sched/alltoall.h" /* gr_wrap() */
 #include "sched/torus.h"
 
 /* A message of the bcast's tree that concerns a rank: from its parent (peer's), or to a child. */

@@ -42,9 +42,8 @@
  * Gropp: Optimization of collective communication operations in MPICH, 2005), and keeps each
  * message one run of blocks.
  */
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
-#include "sched/alltoall.h" /* gr_wrap() */
 #include "sched/torus.h"
 
 static int rho(int s)

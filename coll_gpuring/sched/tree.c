@@ -21,7 +21,7 @@
  * Time is a grid of ticks. With h the greatest depth of a rank (root: 0), a rank of depth d handles
  * chunk j of a tree upwards in tick j + h - d and downwards in tick j + h + d (bcast alone: j + d),
  * so that each message is taken one tick after it was sent. Within a tick: down tree 0, down tree
- * 1, up tree 0, up tree 1 (gr_tree_grid_step(), of any two trees). Up and down are interleaved;
+ * 1, up tree 0, up tree 1 (tree_grid_step(), of any two trees). Up and down are interleaved;
  * both directions of each link are busy. The root turns each chunk around in one step
  * (recvReduceCopySend). Down comes first because with p = 2 both trees share one link: a leaf that
  * sent up before it took what came down would wait for a root that waits for it (two slots).
@@ -31,7 +31,16 @@
  * own. Source: Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction
  * and scan, 2009.
  */
-#include "sched/tree.h"
+#include "sched/algorithm.h"
+#include "sched/torus.h"
+
+/* A position in a tree. */
+struct tree_node {
+    int parent;          /* position, -1 for the root */
+    int32_t kid[GR_FAN]; /* positions of the children; at most two in a binary tree */
+    int nkids;           /* entries of kid[] */
+    int depth;           /* links to the root; 0: it is the root */
+};
 
 static int floor_log2(int n)
 {
@@ -44,7 +53,8 @@ static int floor_log2(int n)
     return l;
 }
 
-int gr_tree_height(int n)
+/* The greatest depth in a tree over n labels; 0 when the root is alone. */
+static int tree_height(int n)
 {
     return n > 0 ? floor_log2(n) + 1 : 0;
 }
@@ -89,9 +99,10 @@ static int label_kid(int n, int x, int side)
     return h > 0 ? x + h : 0;
 }
 
-struct gr_tree_node gr_tree_node_of(int p, int pos, int root, int t)
+/* The node of pos in tree t (0, 1) of the double binary tree over p positions with that root. */
+static struct tree_node tree_node_of(int p, int pos, int root, int t)
 {
-    struct gr_tree_node v;
+    struct tree_node v;
     int n = p - 1;
     int d = gr_mod(pos - root, p);
     int x, y, side;
@@ -128,7 +139,7 @@ static uint32_t tree_chunks(const struct gr_sched *s, int t)
 }
 
 /* Combine the children's sums with my input and pass the result on; the root keeps it. */
-static void tree_up(const struct gr_sched *s, const struct gr_tree_node *v, struct gr_step *t)
+static void tree_up(const struct gr_sched *s, const struct tree_node *v, struct gr_step *t)
 {
     int k;
 
@@ -145,7 +156,7 @@ static void tree_up(const struct gr_sched *s, const struct gr_tree_node *v, stru
 }
 
 /* Pass the result on, which I have taken from the parent and keep; the root has it. */
-static void tree_down(const struct gr_sched *s, const struct gr_tree_node *v, struct gr_step *t)
+static void tree_down(const struct gr_sched *s, const struct tree_node *v, struct gr_step *t)
 {
     int k;
 
@@ -161,18 +172,26 @@ static void tree_down(const struct gr_sched *s, const struct gr_tree_node *v, st
     }
 }
 
-uint32_t gr_tree_grid_len(const struct gr_sched *s, int height)
+/* The steps of two trees in which no depth is above height. */
+static uint32_t tree_grid_len(const struct gr_sched *s, int height)
 {
     uint32_t each = GR_COLL_ALLREDUCE == s->coll ? 2 : 1;
 
     return 2 * each * (tree_chunks(s, 0) + each * (uint32_t) height);
 }
 
-struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_node *v, int height,
-                                 uint32_t i)
+/* The tree, 0 or 1, of step i of the grid: the two take turns. */
+static int tree_of_step(uint32_t i)
+{
+    return (int) (i % 2);
+}
+
+/* Step i of the grid; v: my node in its tree. */
+static struct gr_step tree_grid_step(const struct gr_sched *s, const struct tree_node *v,
+                                     int height, uint32_t i)
 {
     int both = GR_COLL_ALLREDUCE == s->coll;
-    int t = gr_tree_of_step(i);
+    int t = tree_of_step(i);
     int down = GR_COLL_BCAST == s->coll || (both && i % 4 < 2);
     int turns = both && v->parent < 0; /* the root sends a sum down at once */
     uint32_t tick = both ? i / 4 : i / 2;
@@ -195,16 +214,16 @@ struct gr_step gr_tree_grid_step(const struct gr_sched *s, const struct gr_tree_
     return step;
 }
 
-uint32_t gr_tree_len(const struct gr_sched *s)
+static uint32_t tree_len(const struct gr_sched *s)
 {
-    return gr_tree_grid_len(s, gr_tree_height(s->p - 1));
+    return tree_grid_len(s, tree_height(s->p - 1));
 }
 
-struct gr_step gr_tree_step(const struct gr_sched *s, uint32_t i)
+static struct gr_step tree_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_tree_node v = gr_tree_node_of(s->p, s->pos, s->root, gr_tree_of_step(i));
+    struct tree_node v = tree_node_of(s->p, s->pos, s->root, tree_of_step(i));
 
-    return gr_tree_grid_step(s, &v, gr_tree_height(s->p - 1), i);
+    return tree_grid_step(s, &v, tree_height(s->p - 1), i);
 }
 
 static struct gr_cost_pipe tree_pipe(const struct gr_cost_terms *t)
@@ -237,9 +256,148 @@ const struct gr_algorithm gr_algorithm_tree = {
     .colls = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
     .pipes = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
     .traits = GR_TRAIT_ROOTED | GR_TRAIT_PIPELINED,
-    .len = gr_tree_len,
-    .step = gr_tree_step,
+    .len = tree_len,
+    .step = tree_step,
     .links = gr_links_two_trees,
     .pipe = tree_pipe,
     .internode_cost = tree_internode_cost,
+};
+
+/*
+ * Node trees: double binary trees between nodes, chains inside. Dimension 0 of the torus is a node.
+ * Over the nodes lie the two trees above, each with every other chunk; a node hangs in one with
+ * its first rank and in the other with its last, so that two ranks of it, and what joins them to
+ * the network, share the work. The other ranks are a chain behind:
+ *
+ *      tree 0, 8 nodes:   R---o---o---o  root's node      tree 1:   R---o---o---o  root's node
+ *                         |                                         |
+ *                         o---o---o---o  4                          o---o---o---o  3
+ *                     .--' '--.                                 .--' '--.
+ *              2  o---o---o---o   o---o---o---o  6       1  o---o---o---o   o---o---o---o  5
+ *                / \                 / \                     / \                 / \
+ *             1 o.. o.. 3         5 o.. o.. 7            7 o.. o.. 2         4 o.. o.. 6
+ *
+ * Ranks of a node are counted from the root's number r on. The chain of tree 0 is r, r + 1, ...,
+ * that of tree 1 is r - 1, r - 2, ..., so that who begins one ends the other; in the root's own
+ * node the root begins both: r, r - 1, ... there. A rank has up to two nodes and one rank below it.
+ *
+ * Ticks are those above, depths count a chain's ranks, too. Two trees use a link between
+ * neighbours in a chain in the same tick, one down and one up: both ends in the order of the grid.
+ *
+ * Cost, Q nodes of P ranks, C chunks: C/2 + h ticks in a bcast or reduce, C/2 + 2 h in an
+ * allreduce, each way over h = log2 Q + P - 1 hops, of which log2 Q cross the network. Of n bytes a
+ * node that is inside one tree takes n/2 of each of the two below it, and gives n/2 up in that tree
+ * and n/2 in the other, whose leaf it is: n bytes pass its link each way in a reduce or bcast, 2 n
+ * in an allreduce. Order of reduction: up(x) = ((x + up(next in its chain)) + up(left node)) +
+ * up(right node), of those that there are. Source: as above; chains inside nodes: NCCL since 2.4,
+ * 2019.
+ */
+/* The number of the rank that begins a node's chain of tree t. */
+static int chain_first(const struct gr_sched *s, int node, int t)
+{
+    int ranks = s->torus.dims[0], first = s->root % ranks;
+
+    return 1 == t && node != s->root / ranks ? (first + ranks - 1) % ranks : first;
+}
+
+/* The position that comes k-th in it, and my index in it. */
+static int chain_at(const struct gr_sched *s, int node, int t, int k)
+{
+    int ranks = s->torus.dims[0];
+
+    return node * ranks + gr_mod(chain_first(s, node, t) + (0 == t ? k : -k), ranks);
+}
+
+static int chain_index(const struct gr_sched *s, int node, int t)
+{
+    int ranks = s->torus.dims[0], behind = s->pos % ranks - chain_first(s, node, t);
+
+    return gr_mod(0 == t ? behind : -behind, ranks);
+}
+
+/* My node of tree t: that of my node, with the chain before what is below it. */
+static struct tree_node find_node(const struct gr_sched *s, int t)
+{
+    int ranks = s->torus.dims[0], node = s->pos / ranks, index = chain_index(s, node, t), k;
+    struct tree_node above = tree_node_of(s->p / ranks, node, s->root / ranks, t), v = above;
+
+    v.depth = above.depth + index;
+    v.nkids = 0;
+    if (index + 1 < ranks) {
+        v.kid[v.nkids++] = chain_at(s, node, t, index + 1);
+    }
+    if (index > 0) {
+        v.parent = chain_at(s, node, t, index - 1);
+        return v;
+    }
+    v.parent = above.parent < 0 ? -1 : chain_at(s, above.parent, t, 0);
+    for (k = 0; k < above.nkids; k++) {
+        v.kid[v.nkids++] = chain_at(s, above.kid[k], t, 0);
+    }
+    return v;
+}
+
+/* Most ranks above one. */
+static int node_tree_height(const struct gr_sched *s)
+{
+    int ranks = s->torus.dims[0];
+
+    return tree_height(s->p / ranks - 1) + ranks - 1;
+}
+
+static uint32_t node_tree_len(const struct gr_sched *s)
+{
+    return tree_grid_len(s, node_tree_height(s));
+}
+
+static struct gr_step node_tree_step(const struct gr_sched *s, uint32_t i)
+{
+    struct tree_node v = find_node(s, tree_of_step(i));
+
+    return tree_grid_step(s, &v, node_tree_height(s), i);
+}
+
+static struct gr_cost_pipe node_tree_pipe(const struct gr_cost_terms *t)
+{
+    int ranks = t->torus->dims[0];
+
+    return gr_cost_two_trees(gr_cost_rounds(t->p / ranks) + ranks - 1,
+                             GR_COLL_ALLREDUCE == t->coll);
+}
+
+/*
+ * Where a node has one rank these are the trees of "tree"; where it has several, two of them share
+ * the messages.
+ */
+static struct gr_internode_cost node_tree_internode_cost(const struct gr_cost_terms *t)
+{
+    double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1, ranks = t->internode->ranks;
+
+    return (struct gr_internode_cost) {.hops = halves * gr_cost_rounds(t->internode->nodes),
+                                       .local_hops = halves * (ranks - 1),
+                                       .messages = ranks > 1 ? 1.0 : 2.0,
+                                       .bytes = halves * gr_cost_with_header(t),
+                                       .pipelined = 1,
+                                       .two_trees = 1};
+}
+
+/* With one rank in a node it is the tree. */
+static int node_tree_auto_ranks(const struct gr_cost_terms *t)
+{
+    return 1 == t->torus->dims[0] ? 0 : gr_cost_ranks_by_node(t);
+}
+
+const struct gr_algorithm gr_algorithm_node_tree = {
+    .name = "node-tree",
+    .help = "the trees of tree over nodes, with chains inside them",
+    .colls = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
+    .pipes = GR_BIT(GR_COLL_ALLREDUCE) | GR_ROOTED_COLLS,
+    .traits = GR_TRAIT_TORUS | GR_TRAIT_ROOTED | GR_TRAIT_PIPELINED,
+    .fits = gr_torus_fits,
+    .len = node_tree_len,
+    .step = node_tree_step,
+    .links = gr_links_two_trees,
+    .pipe = node_tree_pipe,
+    .internode_cost = node_tree_internode_cost,
+    .auto_ranks = node_tree_auto_ranks,
 };

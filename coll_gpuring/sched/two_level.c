@@ -26,7 +26,6 @@
  */
 #include "sched/two_level.h"
 
-#include "sched/alltoall.h" /* gr_wrap() */
 #include "sched/torus.h"
 
 /* ---- who is above and below ---- */

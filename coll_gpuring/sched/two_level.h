@@ -11,13 +11,13 @@
  *
  * Inside a node: a star around the leader. Between nodes: doubling, or a binomial tree.
  *
- * Nodes without a place in the doubling (algos.h) fold. The algorithm "doubling" is the same with
+ * Nodes without a place in the doubling (algorithm.h) fold. The algorithm "doubling" is the same with
  * each rank for a node (doubling.c).
  */
 #ifndef GR_SCHED_TWO_LEVEL_H
 #define GR_SCHED_TWO_LEVEL_H
 
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 /* The position of a rank in its node, and of its node among the nodes. */
 struct gr_node_position {
@@ -32,17 +32,42 @@ struct gr_node_position {
     int extra;  /* the node that folds into mine; -1: none */
 };
 
-/* The position of the rank of the schedule. */
-struct gr_node_position gr_node_position_of(const struct gr_sched *s);
-
 /* The position of a node's leader. */
-int gr_node_leader(const struct gr_node_position *me, int node);
+static inline int gr_node_leader(const struct gr_node_position *me, int node)
+{
+    return node * me->ranks + me->leader;
+}
 
 /* The position of the n-th rank of my node besides the leader, n = 0 .. ranks - 2. */
-int gr_node_other(const struct gr_node_position *me, int n);
+static inline int gr_node_other(const struct gr_node_position *me, int n)
+{
+    return me->node * me->ranks + n + (n >= me->leader);
+}
 
 /* The node at a place; behind the last one: the number of nodes. */
-int gr_node_at_place(const struct gr_node_position *me, int place);
+static inline int gr_node_at_place(const struct gr_node_position *me, int place)
+{
+    return gr_place_at(me->nodes, me->rounds, place);
+}
+
+/* The position of the rank of the schedule. */
+static inline struct gr_node_position gr_node_position_of(const struct gr_sched *s)
+{
+    struct gr_node_position me;
+    int at;
+
+    me.ranks = GR_ALGO_DOUBLING == s->algo ? 1 : s->torus.dims[0];
+    me.nodes = s->p / me.ranks;
+    me.local = s->pos % me.ranks;
+    me.node = s->pos / me.ranks;
+    me.leader = s->root % me.ranks;
+    me.rounds = gr_place_bits(me.nodes);
+    me.place = gr_place_of(me.nodes, me.rounds, me.node);
+    at = gr_node_at_place(&me, me.place);
+    me.folded = at != me.node;
+    me.extra = !me.folded && gr_node_at_place(&me, me.place + 1) > at + 1 ? at + 1 : -1;
+    return me;
+}
 
 /* Steps of up to GR_FAN links each. */
 static inline int gr_fans(int links)

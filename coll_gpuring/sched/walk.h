@@ -17,6 +17,7 @@
 #ifndef GR_SCHED_WALK_H
 #define GR_SCHED_WALK_H
 
+#include "sched/sched.h"
 #include "sched/split.h"
 
 struct gr_step_walk {

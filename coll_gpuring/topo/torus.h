@@ -76,6 +76,29 @@ static inline int gr_torus_offset(const struct gr_torus *t, int d, int x, int y)
 }
 
 /*
+ * A line folded into a ring: up over the even coordinates and down over the odd ones, at most two
+ * links from one to the next. gr_fold(): the coordinate of a position on that ring; gr_unfold():
+ * the position of a coordinate.
+ *
+ *      coordinates   0---1---2---3---4     positions 0 1 2 3 4 are coordinates 0 2 4 3 1
+ */
+static inline int gr_fold(int extent, int position)
+{
+    return 2 * position < extent ? 2 * position : 2 * (extent - position) - 1;
+}
+
+static inline int gr_unfold(int extent, int coordinate)
+{
+    return 0 == coordinate % 2 ? coordinate / 2 : extent - (coordinate + 1) / 2;
+}
+
+/* x mod n for any x */
+static inline int gr_wrap(int x, int n)
+{
+    return (x % n + n) % n;
+}
+
+/*
  * The number of the link from a rank in dimension d, upwards (up != 0) or downwards. A line's ends
  * have such a number, too, which no link uses.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What each rank must have at the end: MPI's definition of the collectives, and the orders of
- * reduction as the comments of sched/{ring,chain,tree,flat,node_tree}.c state them, written again
+ * reduction as the comments of sched/{ring,chain,tree,flat}.c state them, written again
  * from the words (torus_expect.c: those along a torus). Nothing here calls a schedule.
  */
 #include "symbolic.h"

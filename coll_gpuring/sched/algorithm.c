@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers of links that several algorithms have. */
-#include "sched/links.h"
-
-#include "sched/algos.h"
+#include "sched/algorithm.h"
 
 static struct gr_links_count same(int n)
 {
