@@ -5,7 +5,7 @@
 #include "common/clock.h"
 #include "common/fit.h"
 #include "common/options.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"
 #include "cuda/stream.h"

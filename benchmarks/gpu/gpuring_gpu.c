@@ -18,7 +18,6 @@
 #include "costs.h"
 #include "common/device.h"
 #include "cuda/device.h"
-#include "cuda/error.h"
 #include "report.h"
 #include "run.h"
 #include "traffic.h"

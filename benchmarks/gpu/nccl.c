@@ -16,7 +16,7 @@
 #include <string.h>
 
 #if GR_HAVE_CUDA
-#include "cuda/state.h"
+#include "cuda/context.h"
 #endif
 
 enum { LEAST_VERSION = 23003, ID_BYTES = 128, VERSION_CHARS = 32 };

@@ -3,7 +3,7 @@
 #include "run.h"
 
 #include "common/device.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "cuda/stream.h"
 #include "exec/gpu/kernel_table.h"
 #include "common/clock.h"

@@ -7,7 +7,7 @@
 #include "devices.h"
 
 #include "common/device.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "exec/gpu/op.h"
 #include "topo/gpus.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Entering and leaving the contexts of devices. Internal to cuda/.
+ * The state of the driver, devices and streams; entering and leaving the contexts of devices.
+ * Internal to cuda/.
  *
  * Each call of the driver that may wait inside it runs with the thread's stream capture mode
  * RELAXED. Otherwise such a call would fail, and invalidate the application's graph captures: of
@@ -9,7 +10,72 @@
 #ifndef GR_CUDA_CONTEXT_H
 #define GR_CUDA_CONTEXT_H
 
-#include "cuda/state.h"
+#include "cuda/driver.h"
+#include "cuda/types.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* A device, used or not. */
+struct gr_gpu_slot {
+    CUdevice device;
+    _Atomic(CUcontext) primary; /* the retained primary context, or NULL; written under the lock */
+    unsigned long long id;      /* unique id of `primary`, new after a reset; 0: unknown */
+    struct gr_gpu *_Atomic gpu; /* set by gr_gpu_get(), else NULL */
+};
+
+/* An allocation of the application of which gpuring has set SYNC_MEMOPS. */
+struct gr_gpu_marked {
+    CUdeviceptr start;
+    unsigned long long id; /* buffer id */
+};
+
+/* The driver. */
+struct gr_gpus {
+    struct gr_cuda cuda;
+    uint64_t serial;            /* number of this gr_gpus_open() call in the process */
+    pthread_mutex_t lock;       /* held while contexts are retained or devices initialised */
+    pthread_mutex_t marks_lock; /* guards the next three */
+    struct gr_gpu_marked *marked;
+    size_t nmarked;
+    size_t marked_room;         /* entries that `marked` has room for */
+    int count;                  /* number of devices */
+    struct gr_gpu_slot slots[]; /* by ordinal */
+};
+
+/* Whether a device can access another one's memory. */
+enum gr_peer_access { GR_PEER_UNKNOWN, GR_PEER_NO, GR_PEER_YES };
+
+/* An initialised device. */
+struct gr_gpu {
+    struct gr_gpus *gpus;
+    int ordinal;
+    CUcontext context; /* the device's primary context */
+    CUlibrary library; /* the kernels; NULL: not loaded; under the lock of gpus */
+    /* NULL: not loaded yet; gr_cuda_kernel() */
+    _Atomic(CUfunction) kernels[GR_NENTRIES][GR_NKERNELS];
+    atomic_int has_kernels; /* `library` is loaded */
+    struct gr_gpu_id id;
+    char model[64];       /* the name of its model */
+    int numa;             /* NUMA node; -1: unknown */
+    int sms;              /* number of multiprocessors */
+    unsigned char *peers; /* enum gr_peer_access by ordinal; under the lock of gpus */
+};
+
+/* A stream. */
+struct gr_gpu_stream {
+    struct gr_gpu *gpu;
+    CUstream stream;
+    CUevent event;               /* the point of the default stream that was last waited for */
+    CUevent marks[GR_GPU_MARKS]; /* created when first used; NULL: not yet */
+};
+
+static inline CUdeviceptr gr_cuda_ptr(const void *at)
+{
+    return (CUdeviceptr) (uintptr_t) at;
+}
+
+/* ---- contexts ---- */
 
 /* Set this thread's capture mode to RELAXED. Returns the mode before. */
 CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda);
@@ -77,5 +143,15 @@ int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context);
 
 /* The ordinal of a device of the driver, or -1. */
 int gr_cuda_ordinal(const struct gr_gpus *gpus, CUdevice device);
+
+/* ---- the legacy default stream ---- */
+
+/*
+ * Open a stream that runs after all work that is now on the legacy default stream: this stream
+ * itself, or a new blocking stream while the application captures a blocking stream and the legacy
+ * stream must not be used. Returns the driver's result.
+ */
+CUresult gr_cuda_default_open(const struct gr_cuda *cuda, CUstream *stream);
+void gr_cuda_default_close(const struct gr_cuda *cuda, CUstream stream);
 
 #endif

@@ -3,8 +3,6 @@
 #include "cuda/copy.h"
 
 #include "cuda/context.h"
-#include "cuda/default_stream.h"
-#include "cuda/state.h"
 
 /* Wait for the work on the default stream of the current context. */
 static CUresult wait_default(const struct gr_cuda *cuda)

@@ -6,7 +6,7 @@
 #ifndef GR_CUDA_COPY_H
 #define GR_CUDA_COPY_H
 
-#include "cuda/device.h"
+#include "cuda/types.h"
 
 #include <stddef.h>
 

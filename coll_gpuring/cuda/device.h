@@ -6,35 +6,18 @@
  * API shares, when it is first called for that device. gr_gpu_load_kernels() loads the library of
  * the kernels, and one of them; the others are loaded at their first launches, since loading all 74
  * takes 0.1 to 0.8 s.
- *
- * Rules for all functions of cuda/:
- * - They need no CUDA header, and are thread-safe.
- * - They leave the calling thread's current context as it was.
- * - Errors are enum gr_error. Unless stated otherwise: GR_ERR_GPU_SPACE if the driver was out of
- *   memory, else GR_ERR_CUDA. gr_gpu_error() has the driver's message (error.h).
  */
 #ifndef GR_CUDA_DEVICE_H
 #define GR_CUDA_DEVICE_H
 
-#include "base/errors.h"
-#include "exec/gpu/kernels.h"
+#include "cuda/types.h"
 
 #include <stdint.h>
 
-/* The driver of this process. */
-struct gr_gpus;
-
-/* One of its devices. */
-struct gr_gpu;
-
-/* Identifies a device on a host, whatever ordinal a process gives it. */
-struct gr_gpu_id {
-    unsigned char uuid[16]; /* from the driver */
-    uint32_t domain;        /* PCI address */
-    uint32_t bus;           /* PCI address */
-    uint32_t device;        /* PCI address */
-    uint32_t pad;           /* 0 */
-};
+/*
+ * The message for this thread's last error, as "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY". Never NULL.
+ */
+const char *gr_gpu_error(void);
 
 /*
  * Load the driver and count its devices. library: file name; NULL: libcuda.so.1. Creates no

@@ -5,9 +5,9 @@
  */
 #include "cuda/driver.h"
 
-#include "cuda/error.h"
-
 #include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define WITH_VALUE(name) #name
@@ -18,6 +18,17 @@ enum need { NEEDED, OPTIONAL };
 
 typedef __typeof__(&cuGetProcAddress) get_address_fn;
 typedef __typeof__(&cuDriverGetVersion) get_version_fn;
+
+_Thread_local char gr_cuda_message[256];
+
+void gr_gpu_error_set(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(gr_cuda_message, sizeof(gr_cuda_message), format, args);
+    va_end(args);
+}
 
 int gr_cuda_check(const struct gr_cuda *cuda, const char *function, CUresult result)
 {

@@ -92,6 +92,12 @@ struct gr_cuda {
  */
 int gr_cuda_load(const char *library, struct gr_cuda *cuda);
 
+/* This thread's message of its last error; "": there was none. */
+extern _Thread_local char gr_cuda_message[256];
+
+/* Set this thread's message. */
+void gr_gpu_error_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /*
  * Convert a result of the driver to an error code: 0, GR_ERR_GPU_SPACE (out of memory) or
  * GR_ERR_CUDA. Sets the message on error.

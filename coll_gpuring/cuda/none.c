@@ -6,12 +6,8 @@
  */
 #include "cuda/copy.h"
 #include "cuda/device.h"
-#include "cuda/error.h"
-#include "cuda/ipc.h"
 #include "cuda/memory.h"
-#include "cuda/peer.h"
 #include "cuda/pointer.h"
-#include "cuda/rdma.h"
 #include "cuda/stream.h"
 
 static const struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};

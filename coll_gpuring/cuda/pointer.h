@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kind of memory of a buffer, from its address. Results are cached by allocation: its address
- * range and the driver's buffer id. The id changes when an allocation is freed and another one gets
- * its addresses.
+ * The kind of memory of a buffer, from its address, and which devices can use it. Kinds are cached
+ * by allocation: its address range and the driver's buffer id. The id changes when an allocation is
+ * freed and another one gets its addresses.
  */
 #ifndef GR_CUDA_POINTER_H
 #define GR_CUDA_POINTER_H
 
-#include "cuda/device.h"
+#include "cuda/types.h"
 #include "exec/gpu/args.h"
 
 enum gr_memory {
@@ -48,5 +48,21 @@ struct gr_pointer gr_pointer_find(struct gr_gpus *gpus, const void *pointer);
  * memory of an unknown device (-1).
  */
 struct gr_pointer gr_pointer_guess(const void *pointer);
+
+/* ---- access of devices to memory ---- */
+
+/*
+ * Whether kernels on gpu can access memory of device `other` of this process. Enables peer access.
+ * Returns 1 or 0.
+ */
+int gr_gpu_can_access(struct gr_gpu *gpu, int other);
+
+/*
+ * Whether kernels on gpu can read and write `bytes` of device memory of this process: p is what
+ * gr_pointer_find() returned for the first byte, a part of the primary context of p.device or of
+ * none. Peer access is enabled where that gives access; rights of pools and mappings are the
+ * application's and stay as they are. Returns 1 or 0.
+ */
+int gr_gpu_can_use(struct gr_gpu *gpu, const struct gr_pointer *p, size_t bytes);
 
 #endif

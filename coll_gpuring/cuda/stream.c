@@ -5,8 +5,7 @@
 #include "base/memory.h"
 #include "cuda/context.h"
 #include "cuda/copy.h"
-#include "cuda/default_stream.h"
-#include "cuda/state.h"
+#include "cuda/image.h"
 
 #include <stdlib.h>
 

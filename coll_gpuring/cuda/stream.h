@@ -4,7 +4,7 @@
 #define GR_CUDA_STREAM_H
 
 #include "cuda/copy.h"
-#include "cuda/device.h"
+#include "cuda/types.h"
 #include "exec/gpu/args.h"
 #include "exec/gpu/leader_args.h"
 #include "exec/gpu/kernels.h"
@@ -12,9 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A stream of gpuring: non-blocking, of the highest priority. */
-struct gr_gpu_stream;
-
+/* A stream of gpuring is non-blocking, of the highest priority. */
 int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream);
 
 /*
@@ -69,9 +67,6 @@ int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_ru
 
 /* Put a fill of device memory with zeros on the stream. */
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes);
-
-/* Number of marks of a stream. */
-#define GR_GPU_MARKS 32
 
 /* Set mark number `mark`, below GR_GPU_MARKS, behind the work that is now on the stream. */
 int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark);

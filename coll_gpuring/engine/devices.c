@@ -21,8 +21,6 @@
 #include "base/memory.h"
 #include "cuda/copy.h"
 #include "cuda/device.h"
-#include "cuda/error.h"
-#include "cuda/peer.h"
 #include "cuda/pointer.h"
 #include "exec/gpu/args.h"
 #include "link/gpu_pool.h"

@@ -12,7 +12,7 @@
 
 #include "base/errors.h"
 
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "exec/label.h"
 
 #include <stdio.h>

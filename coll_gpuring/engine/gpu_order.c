@@ -21,7 +21,6 @@
 #include "base/errors.h"
 #include "base/memory.h"
 #include "cuda/device.h"
-#include "cuda/error.h"
 #include "exec/gpu/team.h"
 #include "sched/protocol.h"
 #include "topo/gpus.h"

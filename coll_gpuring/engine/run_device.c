@@ -15,7 +15,7 @@
 
 #include "base/errors.h"
 #include "base/text.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "exec/gpu/args.h"
 #include "exec/gpu/kernels.h"
 #include "exec/gpu/op.h"

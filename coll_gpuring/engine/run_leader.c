@@ -16,7 +16,7 @@
 #include "base/errors.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "exec/gpu/leader.h"
 #include "exec/gpu/team.h"
 #include "link/team.h"

@@ -31,7 +31,7 @@
 #include "base/errors.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "exec/gpu/connect.h"
 #include "exec/gpu/leader.h"
 #include "exec/gpu/team.h"

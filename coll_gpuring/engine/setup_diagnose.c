@@ -11,7 +11,7 @@
 #include "engine/setup.h"
 
 #include "base/errors.h"
-#include "cuda/rdma.h"
+#include "cuda/memory.h"
 #include "exec/gpu/team.h"
 #include "exec/mailbox.h"
 #include "link/fifo.h"

@@ -5,7 +5,6 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "cuda/device.h"
-#include "cuda/ipc.h"
 #include "cuda/memory.h"
 
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #define GR_LINK_GPU_ARENA_H
 
 #include "cuda/device.h"
-#include "cuda/ipc.h"
+#include "cuda/memory.h"
 
 /*
  * Arenas are multiples of this. The driver cuts smaller allocations from blocks of this size, and

@@ -11,8 +11,8 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "cuda/device.h"
-#include "cuda/ipc.h"
-#include "cuda/peer.h"
+#include "cuda/memory.h"
+#include "cuda/pointer.h"
 #include "cuda/stream.h"
 
 #include <sched.h>

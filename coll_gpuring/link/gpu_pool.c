@@ -5,7 +5,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "cuda/device.h"
-#include "cuda/ipc.h"
+#include "cuda/memory.h"
 #include "cuda/stream.h"
 #include "link/gpu_device.h"
 #include "link/gpu_pinned.h"

@@ -17,7 +17,7 @@
 #define GR_LINK_GPU_POOL_H
 
 #include "cuda/device.h"
-#include "cuda/ipc.h"
+#include "cuda/memory.h"
 #include "link/pool.h"
 
 struct gr_gpu_pool;

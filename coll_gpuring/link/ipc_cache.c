@@ -20,7 +20,7 @@
 #include "base/memory.h"
 #include "link/ipc_cache_state.h"
 #include "cuda/device.h"
-#include "cuda/ipc.h"
+#include "cuda/memory.h"
 #include "cuda/pointer.h"
 
 #include <stdlib.h>

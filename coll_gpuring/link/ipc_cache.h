@@ -35,7 +35,7 @@
 #define GR_LINK_IPC_CACHE_H
 
 #include "cuda/device.h"
-#include "cuda/ipc.h"
+#include "cuda/memory.h"
 #include "link/pool.h"
 
 struct gr_ipc_cache;

@@ -23,8 +23,8 @@
 #include "base/memory.h"
 #include "link/ipc_cache_state.h"
 #include "cuda/device.h"
-#include "cuda/ipc.h"
-#include "cuda/peer.h"
+#include "cuda/memory.h"
+#include "cuda/pointer.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -13,7 +13,7 @@
 #include "mpi/staging/overlap.h"
 
 #include "base/errors.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "exec/gpu/team.h"
 
 #include <stdlib.h>

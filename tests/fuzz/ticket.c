@@ -7,8 +7,7 @@
 #include "fuzz.h"
 
 #include "cuda/device.h"
-#include "cuda/ipc.h"
-#include "cuda/peer.h"
+#include "cuda/memory.h"
 #include "cuda/pointer.h"
 #include "link/ipc_cache_map.h"
 

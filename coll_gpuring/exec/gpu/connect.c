@@ -15,7 +15,7 @@
 #include "exec/gpu/remote.h"
 #include "exec/gpu/team.h"
 #include "cuda/copy.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 
 #include "link/team.h"
 

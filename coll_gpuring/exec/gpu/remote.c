@@ -2,7 +2,7 @@
 /* Device links between nodes (remote.h). */
 #include "exec/gpu/remote.h"
 
-#include "cuda/rdma.h"
+#include "cuda/memory.h"
 #include "exec/gpu/connection.h"
 
 /* Bytes of heads and tail, which are zero at first. */

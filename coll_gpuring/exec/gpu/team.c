@@ -6,7 +6,6 @@
 #include "cuda/copy.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
-#include "cuda/rdma.h"
 #include "cuda/stream.h"
 #include "exec/gpu/connection.h"
 #include "exec/gpu/leader.h"

@@ -12,7 +12,7 @@
 #define GR_EXEC_GPU_TEAM_H
 
 #include "cuda/device.h"
-#include "cuda/rdma.h"
+#include "cuda/memory.h"
 #include "exec/gpu/connection.h"
 #include "exec/gpu/step_tables.h"
 #include "exec/plan.h"

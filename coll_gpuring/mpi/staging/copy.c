@@ -8,7 +8,7 @@
 
 #include "base/errors.h"
 #include "cuda/copy.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "cuda/stream.h"
 
 /*

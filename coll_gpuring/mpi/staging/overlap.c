@@ -20,7 +20,7 @@
 #include "mpi/staging/stage.h"
 
 #include "base/errors.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "exec/staged.h"
 #include "link/team.h"
 #include "sched/sched.h"

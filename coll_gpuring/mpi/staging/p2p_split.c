@@ -25,7 +25,7 @@
 #include "mpi/runtime.h"
 #include "mpi/staging/p2p_pipeline.h"
 
-#include "cuda/error.h"
+#include "cuda/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "engine/log.h"
 
 #include "base/memory.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "cuda/memory.h"
 
 #include <stdatomic.h>

@@ -23,7 +23,7 @@
 #include "mpi/staging/stage.h"
 
 #include "cuda/copy.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "cuda/stream.h"
 
 /* Bytes of a segment, at most; the least call that is cut. Equal on all ranks. */

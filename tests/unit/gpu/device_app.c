@@ -4,7 +4,6 @@
 #define _GNU_SOURCE 1 /* strsep */
 #endif
 #include "cuda/device.h"
-#include "cuda/error.h"
 #include "device_app.h"
 
 #include <dlfcn.h>

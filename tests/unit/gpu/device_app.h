@@ -7,7 +7,7 @@
 
 #include "device_rows.h"
 
-#include "cuda/state.h"
+#include "cuda/context.h"
 
 /* X(function): those that the application calls */
 #define APP_FUNCTIONS(X)          \

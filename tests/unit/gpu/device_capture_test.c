@@ -11,11 +11,9 @@
 
 #include "cuda/copy.h"
 #include "cuda/device.h"
-#include "cuda/ipc.h"
 #include "cuda/memory.h"
-#include "cuda/peer.h"
 #include "cuda/pointer.h"
-#include "cuda/state.h"
+#include "cuda/context.h"
 #include "cuda/stream.h"
 
 #include <pthread.h>

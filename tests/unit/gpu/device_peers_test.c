@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several devices (cuda/peer.h): access to memory, and their ids. */
+/* Several devices (cuda/pointer.h): access to memory, and their ids. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #include "cuda/device.h"
-#include "cuda/peer.h"
+#include "cuda/pointer.h"
 #include "device_app.h"
 
 static void peers(const char *reach)

@@ -6,11 +6,9 @@
 #include "cuda/copy.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
-#include "cuda/error.h"
 #include "cuda/image.h"
-#include "cuda/ipc.h"
 #include "cuda/memory.h"
-#include "cuda/peer.h"
+#include "cuda/pointer.h"
 #include "cuda/stream.h"
 #include "device_app.h"
 

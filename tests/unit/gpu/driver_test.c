@@ -6,7 +6,6 @@
 #include "device_app.h"
 
 #include "cuda/device.h"
-#include "cuda/error.h"
 #include "cuda/pointer.h"
 
 /* Opening must fail with that code, and words that hold these. */

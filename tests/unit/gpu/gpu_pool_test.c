@@ -8,7 +8,7 @@
 #endif
 #include "gpu_pool_fixture.h"
 
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "cuda/pointer.h"
 
 #include <pthread.h>

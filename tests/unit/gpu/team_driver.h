@@ -6,7 +6,7 @@
 #ifndef GR_TESTS_TEAM_DRIVER_H
 #define GR_TESTS_TEAM_DRIVER_H
 
-#include "cuda/state.h"
+#include "cuda/context.h"
 
 /* Those that can fail. */
 enum td_function {

@@ -6,7 +6,7 @@
 #include "team_rows.h"
 
 #include "link/team.h"
-#include "cuda/error.h"
+#include "cuda/device.h"
 #include "cuda/stream.h"
 
 #include <time.h>

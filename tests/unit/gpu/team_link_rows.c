@@ -5,7 +5,7 @@
 #include "link/team.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
-#include "cuda/peer.h"
+#include "cuda/pointer.h"
 
 enum { MIB = 1 << 20 };
 
