@@ -9,6 +9,7 @@
  * parameters. No MPI.
  */
 #include "exec/gpu/args.h"
+#include "sched/sched.h"
 #include "tune/select.h"
 
 #include "common/cli.h"

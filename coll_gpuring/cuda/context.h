@@ -144,7 +144,7 @@ int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context);
 /* The ordinal of a device of the driver, or -1. */
 int gr_cuda_ordinal(const struct gr_gpus *gpus, CUdevice device);
 
-/* ---- the legacy default stream ---- */
+/* ---- the legacy default stream, which orders gpuring's work after the application's ---- */
 
 /*
  * Open a stream that runs after all work that is now on the legacy default stream: this stream

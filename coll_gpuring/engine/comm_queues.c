@@ -16,7 +16,7 @@
 #include "exec/mailbox.h"
 #include "link/fifo.h"
 #include "link/team.h"
-#include "timing/sync_port.h"
+#include "timing/port.h"
 #include "timing/timer.h"
 
 #include <stdlib.h>

@@ -29,7 +29,7 @@
 #include "sched/step.h"
 #include "timing/timeline.h"
 #include "timing/timer.h"
-#include "tune/copy_methods.h"
+#include "tune/terms.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -31,10 +31,9 @@
 #include "base/errors.h"
 #include "base/memory.h"
 #include "net/link.h"
-#include "net/load.h"
+#include "net/transport.h"
 #include "net/net.h"
 #include "net/rails.h"
-#include "net/transport.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -14,8 +14,6 @@
 #include "engine/runtime.h"
 
 #include "base/errors.h"
-#include "net/interfaces.h"
-#include "net/load.h"
 #include "net/rails.h"
 #include "net/transport.h"
 

@@ -126,7 +126,7 @@ void gr_runtime_unregister(enum gr_progress_kind kind);
 bool gr_runtime_shares_cores(void);
 
 /*
- * The list of interfaces (net/interfaces.h) that the user confines MPI's TCP to, or, where *exclude
+ * The list of interfaces (net/rails.h) that the user confines MPI's TCP to, or, where *exclude
  * is set, keeps it from. NULL: the user does neither.
  */
 const char *gr_runtime_interfaces(bool *exclude);

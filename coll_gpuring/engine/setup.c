@@ -35,7 +35,7 @@
 #include "exec/gpu/connect.h"
 #include "exec/gpu/leader.h"
 #include "exec/gpu/team.h"
-#include "link/host_links.h"
+#include "link/connect.h"
 #include "link/team.h"
 #include "sched/sched.h"
 #include "tune/select.h"

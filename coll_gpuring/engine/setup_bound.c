@@ -7,7 +7,6 @@
 #include "engine/op_queue.h"
 #include "engine/params.h"
 
-#include "link/need.h"
 #include "link/team.h"
 #include "sched/sched.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bound of what a set-up of links in host memory may need (link/need.h): coll_gpuring_setup_mib
+ * The bound of what a set-up of links in host memory may need (link/team.h): coll_gpuring_setup_mib
  * per rank, or more where the bytes of the call justify it. It depends only on what all ranks know
  * alike, and holds before any message is sent.
  *

@@ -15,7 +15,6 @@
 #include "exec/gpu/team.h"
 #include "exec/mailbox.h"
 #include "link/fifo.h"
-#include "link/need.h"
 #include "link/team.h"
 #include "sched/sched.h"
 

@@ -21,7 +21,7 @@
 #include "exec/stepper.h"
 #include "link/team.h"
 #include "sched/sched.h"
-#include "timing/sync_port.h"
+#include "timing/port.h"
 #include "timing/timeline.h"
 #include "timing/timer.h"
 

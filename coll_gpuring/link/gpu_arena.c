@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arenas and pinned pages of this process. */
-#include "link/gpu_arena.h"
+#include "link/gpu_slab.h"
 
 #include "base/list.h"
 #include "base/memory.h"

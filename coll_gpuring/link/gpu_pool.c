@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pool of a device, the same for both kinds of memory: gpu_device.h and gpu_pinned.h. */
+/* The pool of a device, the same for both kinds of memory (gpu_slab.c). */
 #include "link/gpu_pool.h"
 
 #include "base/list.h"
@@ -7,8 +7,6 @@
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/stream.h"
-#include "link/gpu_device.h"
-#include "link/gpu_pinned.h"
 #include "link/gpu_slab.h"
 
 #include <stdlib.h>

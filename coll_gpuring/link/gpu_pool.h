@@ -16,29 +16,7 @@
 #ifndef GR_LINK_GPU_POOL_H
 #define GR_LINK_GPU_POOL_H
 
-#include "cuda/device.h"
-#include "cuda/memory.h"
-#include "link/pool.h"
-
-struct gr_gpu_pool;
-struct gr_gpu_slab;
-
-/* Where a slab's data lie. */
-enum gr_gpu_where {
-    GR_ON_DEVICE, /* in device memory */
-    GR_ON_HOST    /* in pinned host memory */
-};
-
-/* What the owner of a slab sends to the peer that maps it. Plain bytes. */
-struct gr_gpu_slab_handle {
-    struct gr_slab_handle host; /* of the host slab; all 0: there is no slab */
-    int32_t where;              /* an enum gr_gpu_where */
-    int32_t pad;                /* 0 */
-    struct gr_gpu_id gpu;       /* the owner's device */
-    uint64_t arena; /* device: the arena's number in the owner, never reused; host: bytes of data */
-    uint64_t offset;                     /* of the data, in the arena or in the host slab */
-    unsigned char ipc[GR_GPU_IPC_BYTES]; /* device: of the arena; all 0: it cannot be exported */
-};
+#include "link/gpu_slab.h"
 
 /* A slab of a peer, mapped. */
 struct gr_gpu_mapped {

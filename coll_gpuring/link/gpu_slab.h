@@ -1,16 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a device pool (gpu_pool.h), and the kinds of memory that its slabs lie in. Internal
- * to gpu_*.c. The pool's lock is held in all functions.
+ * The state of device pools (gpu_pool.h): the kinds of memory that their slabs lie in, and what is
+ * known in the whole process about that memory. These are arenas of device memory by number, so
+ * that a slab can be mapped in the process that owns it; and the pages that are pinned, because
+ * several pools can use pages that the driver pins only once.
+ *
+ * But for handles, internal to gpu_*.c. Arenas and pins are thread-safe; in all other functions the
+ * pool's lock is held.
  */
 #ifndef GR_LINK_GPU_SLAB_H
 #define GR_LINK_GPU_SLAB_H
 
-#include "cuda/device.h"
-#include "link/gpu_arena.h"
-#include "link/gpu_pool.h"
+#include "cuda/memory.h"
+#include "link/pool.h"
 
 #include <pthread.h>
+
+/* Where a slab's data lie. */
+enum gr_gpu_where {
+    GR_ON_DEVICE, /* in device memory */
+    GR_ON_HOST    /* in pinned host memory */
+};
+
+/* What the owner of a slab sends to the peer that maps it. Plain bytes. */
+struct gr_gpu_slab_handle {
+    struct gr_slab_handle host; /* of the host slab; all 0: there is no slab */
+    int32_t where;              /* an enum gr_gpu_where */
+    int32_t pad;                /* 0 */
+    struct gr_gpu_id gpu;       /* the owner's device */
+    uint64_t arena; /* device: the arena's number in the owner, never reused; host: bytes of data */
+    uint64_t offset;                     /* of the data, in the arena or in the host slab */
+    unsigned char ipc[GR_GPU_IPC_BYTES]; /* device: of the arena; all 0: it cannot be exported */
+};
+
+/* ---- arenas and pinned pages of this process: gpu_arena.c ---- */
+
+/*
+ * Arenas are multiples of this. The driver cuts smaller allocations from blocks of this size, and
+ * would export the whole block, with other allocations in it.
+ */
+#define GR_ARENA_BYTES ((size_t) 2 << 20)
+
+/* An allocation of device memory. */
+struct gr_arena {
+    struct gr_arena *next;               /* of the pool */
+    struct gr_arena *link;               /* of the process */
+    struct gr_gpu *gpu;                  /* borrowed */
+    uint64_t number;                     /* in the process: from 1, never reused */
+    gr_gpu_ptr at;                       /* its address */
+    size_t bytes;                        /* its size */
+    size_t used;                         /* bytes cut into slabs, from the start */
+    unsigned char ipc[GR_GPU_IPC_BYTES]; /* for other processes; all 0: it cannot be exported */
+};
+
+/* Allocate an arena. 0, GR_ERR_NOMEM, GR_ERR_GPU_SPACE or GR_ERR_CUDA. */
+int gr_arena_create(struct gr_gpu *gpu, size_t bytes, struct gr_arena **arena);
+void gr_arena_destroy(struct gr_arena *arena);
+
+/* Device and address of an arena of this process. 0, or GR_ERR_FOREIGN: no arena has the number. */
+int gr_arena_find(uint64_t number, int *ordinal, gr_gpu_ptr *at);
+
+/*
+ * Pin whole pages for one more user; the first pins, the last gr_pin_drop() unpins. at: the address
+ * for devices. 0, GR_ERR_NOMEM, or an error of gr_gpu_host_pin().
+ */
+int gr_pin_take(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at);
+void gr_pin_drop(struct gr_gpu *gpu, void *base);
+
+/* ---- slabs and pools: gpu_slab.c ---- */
 
 struct gr_gpu_slab {
     struct gr_gpu_slab *next;           /* of the pool */
@@ -71,6 +128,9 @@ struct gr_gpu_memory {
     int (*map)(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle,
                unsigned char *host, gr_gpu_ptr *at);
 };
+
+/* Slabs cut from arenas, which peers map by CUDA IPC; in pages of host slabs, which both pin. */
+extern const struct gr_gpu_memory gr_gpu_device_memory, gr_gpu_pinned_memory;
 
 static inline size_t gr_round_up(size_t n, size_t to)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kinds of links in shared host memory: FIFOs and boards. */
-#include "link/host_links.h"
+#include "link/connect.h"
 
 #include "base/memory.h"
 

@@ -18,7 +18,7 @@
 
 #include "base/list.h"
 #include "base/memory.h"
-#include "link/ipc_cache_state.h"
+#include "link/ipc_types.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"

@@ -17,11 +17,11 @@
  * An owner also names what it has freed (gr_ipc_cache_end_call()): it may allocate there what
  * gpuring never maps, and the application does.
  */
-#include "link/ipc_cache_map.h"
+#include "link/ipc_cache.h"
 
 #include "base/list.h"
 #include "base/memory.h"
-#include "link/ipc_cache_state.h"
+#include "link/ipc_types.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"

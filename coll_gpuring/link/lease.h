@@ -25,6 +25,14 @@ enum gr_slab_state {
     GR_SLAB_KEPT     /* not leased, but part of no other slab: its pages are pinned */
 };
 
+/* What the memory of a slab is for. */
+enum gr_slab_kind {
+    GR_SLAB_WHOLE,  /* others write it: all its pages are there, on this process's NUMA node */
+    GR_SLAB_SPARSE, /* its owner alone writes what lies behind the records: pages come by use */
+    /* whole pages that are pinned: they serve slabs of this size only from then on, and stay */
+    GR_SLAB_PINNED
+};
+
 /*
  * The user leaves the lease of that number, and does not touch the slab any more. Only after a
  * set-up that succeeded.

@@ -55,14 +55,6 @@ static inline uint64_t gr_slab_handle_room(const struct gr_slab_handle *handle)
     return handle->segment_bytes - handle->offset;
 }
 
-/* What the memory of a slab is for. */
-enum gr_slab_kind {
-    GR_SLAB_WHOLE,  /* others write it: all its pages are there, on this process's NUMA node */
-    GR_SLAB_SPARSE, /* its owner alone writes what lies behind the records: pages come by use */
-    /* whole pages that are pinned: they serve slabs of this size only from then on, and stay */
-    GR_SLAB_PINNED
-};
-
 struct gr_slab;
 struct gr_pool;
 

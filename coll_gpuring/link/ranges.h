@@ -12,7 +12,8 @@
 #ifndef GR_LINK_RANGES_H
 #define GR_LINK_RANGES_H
 
-#include "link/pool.h"
+#include "link/lease.h"
+#include "link/shm.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * A team: the ranks of one communicator, their orders, and the links and mailboxes between them.
  *
- * Links are made when a call first needs them (host_links.h), and kept until the team ends. The
+ * Links are made when a call first needs them (connect.h), and kept until the team ends. The
  * calls that need links come in the same order on all ranks, so all ranks know the same of them.
  *
  * `way` is what links are for: an algorithm, the small messages of one, mailboxes, call records, or
@@ -19,6 +19,8 @@
 #include "topo/order.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A mailbox of some ranks of a team, with its boards. */
 struct gr_boards {
@@ -172,5 +174,23 @@ static inline const struct gr_channel_set *gr_team_links_of(const struct gr_team
 {
     return small ? &team->small : &team->data;
 }
+
+/*
+ * What a set-up of links in shared host memory needs, by formula: a function of what all ranks know
+ * alike, so that they refuse a set-up that needs too much before they send anything for it.
+ */
+
+struct gr_need {
+    int links;         /* incoming links of a rank in all channels, at most */
+    size_t bytes;      /* of all ranks together over their number, rounded up, at most */
+    size_t most_bytes; /* of one rank, at most */
+    int messages;      /* that a rank sends, at most */
+};
+
+/*
+ * The need of a team that has no links yet. way: not mailboxes and call records, which have boards.
+ * nchannels: from gr_team_channels().
+ */
+struct gr_need gr_team_need(const struct gr_team *team, int way, uint32_t nchannels);
 
 #endif

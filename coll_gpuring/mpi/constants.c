@@ -9,7 +9,7 @@
 
 #include "base/errors.h"
 #include "exec/reduce.h"
-#include "tune/measure_node.h"
+#include "tune/constants.h"
 #include "tune/tune_file.h"
 
 #include "opal/mca/installdirs/installdirs.h"

@@ -12,7 +12,7 @@
  * Open MPI handles the next message, so that they need not be kept anywhere else.
  *
  * What consists of requests of the PML is a task. The completion of its last request puts the task
- * into a list (link/doorbell.h), whatever thread that happens in, and progress() takes the list. A
+ * into a list (link/fifo.h), whatever thread that happens in, and progress() takes the list. A
  * request has its callback before it is started: set later, another thread might complete it
  * meanwhile, without the callback. So all are made as persistent requests and used once.
  *
@@ -24,7 +24,7 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "link/doorbell.h"
+#include "link/fifo.h"
 #include "net/transport.h"
 
 #include "ompi/mca/pml/base/base.h"

@@ -11,32 +11,7 @@
 #ifndef GR_NET_LINK_H
 #define GR_NET_LINK_H
 
-#include "base/errors.h"
-#include "link/fifo.h"
-
-#include <stddef.h>
-#include <stdint.h>
-
-struct gr_net;
-struct gr_net_link;
-
-#define GR_NET_ADDRESS_BYTES 2016 /* longest address; makes a handle 2 KiB */
-#define GR_NET_NAME_BYTES 128     /* longest name of a peer, with its end */
-
-/* What one end sends to the other. Plain bytes; both machines have the same byte order. */
-struct gr_net_handle {
-    uint64_t link;       /* number of the end in its process; 0: there is none */
-    uint32_t nslots;     /* of the end's FIFO */
-    uint32_t slot_bytes; /* of the end's FIFO; the same at both ends */
-    uint64_t bytes;      /* length of the address */
-    char transport[8];   /* name of the transport */
-    unsigned char address[GR_NET_ADDRESS_BYTES]; /* of the process, in the transport */
-};
-
-enum gr_net_side {
-    GR_NET_OUT, /* this process writes to the FIFO, and the network reads it */
-    GR_NET_IN   /* the network writes to the FIFO, and this process reads it */
-};
+#include "net/net_state.h"
 
 /*
  * Open an end of a link. *fifo is copied; its memory is the caller's, and the network uses it until
@@ -47,7 +22,7 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
 
 /*
  * The doorbell of the FIFO, valid until the link is closed. Who has pushed to the FIFO, or popped
- * from it, rings (link/doorbell.h); otherwise the network does not see it.
+ * from it, rings (link/fifo.h); otherwise the network does not see it.
  */
 struct gr_doorbell *gr_net_link_bell(struct gr_net_link *link);
 

@@ -13,10 +13,9 @@
  * Messages can arrive, and be sent completely, in any order (x); the counters move in order. The
  * writer sends slot k only if k < read + window, so the reader has a free slot for each message.
  */
-#include "net/link_progress.h"
+#include "net/net_state.h"
 
 #include "net/link.h"
-#include "net/net_state.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
 /* A network: the progress of all its links. */
 #include "net/net.h"
 
-#include "net/link_progress.h"
 #include "net/net_state.h"
 
 #include "base/memory.h"

@@ -15,7 +15,7 @@
  * many messages in flight as slots, and one credit.
  *
  * The network looks only at links with something to do: those that were pushed to or popped from,
- * which the executor tells by a doorbell (link/doorbell.h), those that a message has come for, and
+ * which the executor tells by a doorbell (link/fifo.h), those that a message has come for, and
  * those that are being closed. So progress costs the same however many links there are.
  *
  * A connection to a peer is made for the first link to it, and kept.

@@ -1,13 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of a network: its links by number, and its peers. Internal to net/. */
+/*
+ * The state of a network: its links by number, and its peers. But for handles, internal to net/.
+ */
 #ifndef GR_NET_NET_STATE_H
 #define GR_NET_NET_STATE_H
 
-#include "net/link.h"
-#include "net/net.h"
+#include "base/errors.h"
+#include "link/fifo.h"
 #include "net/transport.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gr_net;
+struct gr_net_link;
+
+#define GR_NET_ADDRESS_BYTES 2016 /* longest address; makes a handle 2 KiB */
+#define GR_NET_NAME_BYTES 128     /* longest name of a peer, with its end */
+
+/* What one end sends to the other. Plain bytes; both machines have the same byte order. */
+struct gr_net_handle {
+    uint64_t link;       /* number of the end in its process; 0: there is none */
+    uint32_t nslots;     /* of the end's FIFO */
+    uint32_t slot_bytes; /* of the end's FIFO; the same at both ends */
+    uint64_t bytes;      /* length of the address */
+    char transport[8];   /* name of the transport */
+    unsigned char address[GR_NET_ADDRESS_BYTES]; /* of the process, in the transport */
+};
+
+enum gr_net_side {
+    GR_NET_OUT, /* this process writes to the FIFO, and the network reads it */
+    GR_NET_IN   /* the network writes to the FIFO, and this process reads it */
+};
+
+/* ---- state ---- */
 
 /* A process that links lead to. Kept, with its connection, until the network is closed. */
 struct gr_net_peer {
@@ -104,5 +131,22 @@ void gr_net_wake(struct gr_net_link *l);
 
 /* The same for links whose doorbells were rung. */
 void gr_net_take_rung(struct gr_net *net);
+
+/* ---- sending and receiving of one link: link_progress.c ---- */
+
+/* Whether a writer has a slot that can be sent now. */
+int gr_net_can_send(const struct gr_net_link *l);
+
+/* Send what the link has to send. Frees a link that is closed and needs nothing more. */
+void gr_net_link_progress(struct gr_net_link *l);
+
+/* Leave the leases of the link's FIFO and free the link. */
+void gr_net_link_free(struct gr_net_link *l);
+
+/* Callbacks of the transport, see struct gr_transport_up; ctx: the network. */
+void *gr_net_get_recv_buffer(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu);
+void gr_net_recv_done(void *ctx, const struct gr_net_head *head, int status);
+void gr_net_on_control(void *ctx, const struct gr_net_head *head);
+void gr_net_sent(void *ctx, struct gr_net_message *message, int status);
 
 #endif

@@ -142,4 +142,11 @@ struct gr_transport {
     enum gr_net_gpus (*reaches_gpus)(void *end);
 };
 
+/*
+ * Load the transport over UCX, for the life of the process. dir: folder of the module; NULL: that
+ * of the library or program that contains this function. NULL: it cannot be loaded; the reason is
+ * written to why[size].
+ */
+const struct gr_transport *gr_net_load(const char *dir, char *why, size_t size);
+
 #endif

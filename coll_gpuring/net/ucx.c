@@ -6,8 +6,6 @@
  */
 #include "net/ucx.h"
 
-#include "net/ucx_context.h"
-
 #include "base/now.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creating and describing contexts of UCX. */
-#include "net/ucx_context.h"
+#include "net/ucx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #define GR_SCHED_ALGORITHM_H
 
 #include "sched/cost.h"
-#include "sched/sched.h"
 #include "sched/types.h"
 
 #include <math.h>

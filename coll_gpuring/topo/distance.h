@@ -1,14 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Distances between the devices of a node, as classes: one hop of a higher class costs more than
- * any number of hops of lower classes. Three sources fill the matrix in turn: NVML (nvlink.h),
- * hwloc's PCI tree and bus numbers (pci.h). Each fills only what the earlier ones
- * left unknown. Internal to topo/ and its tests.
+ * any number of hops of lower classes. Three sources fill the matrix in turn: NVML,
+ * hwloc's PCI tree, bus numbers. Each fills only what the earlier ones left unknown. But for
+ * addresses, internal to topo/ and its tests.
  */
 #ifndef GR_TOPO_DISTANCE_H
 #define GR_TOPO_DISTANCE_H
 
-#include "topo/pci_address.h"
+#include <stdint.h>
+
+/* A device's PCI address. All zero: the address is unknown, or there is no device. */
+struct gr_pci_address {
+    uint32_t domain;
+    uint32_t bus;
+    uint32_t device;
+};
+
+/* Whether the address is known. No GPU has 0000:00:00: it is the first host bridge's address. */
+static inline int gr_pci_known(const struct gr_pci_address *gpu)
+{
+    return 0 != (gpu->domain | gpu->bus | gpu->device);
+}
+
+static inline int gr_pci_same(const struct gr_pci_address *a, const struct gr_pci_address *b)
+{
+    return a->domain == b->domain && a->bus == b->bus && a->device == b->device;
+}
+
+/* ---- distances ---- */
 
 /* Most NVLinks that a device can have. */
 #define GR_MOST_LINKS 18
@@ -51,5 +71,19 @@ static inline void gr_distances_note(struct gr_distances *d, int a, int b, int d
         d->between[b * d->n + a] = *entry;
     }
 }
+
+/* ---- sources of distances ---- */
+
+/*
+ * Fill in unknown distances from NVML. library: its file name; NULL: libnvidia-ml.so.1. It is loaded
+ * and started, and stopped before this returns. Returns 0, also without NVML; -1: out of memory.
+ */
+int gr_distances_from_nvml(struct gr_distances *d, const char *library);
+
+/* Fill in unknown distances from hwloc's tree. Does nothing in a build without hwloc. */
+void gr_distances_from_tree(struct gr_distances *d);
+
+/* Fill in all distances that are still unknown, from bus numbers. */
+void gr_distances_from_bus(struct gr_distances *d);
 
 #endif

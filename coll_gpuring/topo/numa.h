@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory near a device: the NUMA node of a device, and allocations that prefer this node. Used for
- * pinned memory (cuda/memory.c, link/gpu_pinned.c), which devices access over PCIe.
+ * pinned memory (cuda/memory.c, link/gpu_slab.c), which devices access over PCIe.
  */
 #ifndef GR_TOPO_NUMA_H
 #define GR_TOPO_NUMA_H

@@ -9,7 +9,9 @@
 #include "sched/protocol.h"
 #include "topo/cpus.h"
 #include "tune/machine.h"
+#include "tune/measure.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -82,5 +84,24 @@ const char *gr_constants_sources(const struct gr_constants *c, int relation,
 const char *gr_constants_text(const struct gr_constants *c, int relation,
                               enum gr_constant_source least, const char *file, char *buf,
                               size_t size);
+
+/* ---- measuring the constants of a node, at each distance that processors of a job may have ---- */
+
+struct gr_measure_node_args {
+    const char *folder; /* GR_SYSFS_CPUS */
+    int cpu;            /* the processor of this process */
+    cpu_set_t allowed;  /* processors that the job may use */
+    int ranks;          /* of the job on this node */
+    double limit;       /* seconds after which it is given up, for all distances */
+    gr_machine_sum_fn sum;
+};
+
+/*
+ * Add to c what files and parameters do not say. One distance is measured at all sizes, in about
+ * 5 ms: that of two ranks, which are placed side by side, or else the farthest one. The others
+ * follow briefly, and their large sizes from those of the first. Returns 0; or GR_ERR_..., as
+ * gr_machine_measure(), which c->not_measured then is, too.
+ */
+int gr_constants_measure(struct gr_constants *c, const struct gr_measure_node_args *args);
 
 #endif

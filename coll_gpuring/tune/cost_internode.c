@@ -20,6 +20,7 @@
 #include "tune/terms.h"
 
 #include "sched/algorithm.h"
+#include "sched/sched.h"
 
 #include <math.h>
 

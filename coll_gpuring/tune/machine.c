@@ -2,7 +2,7 @@
 /* What machine.h offers. */
 #include "tune/machine.h"
 
-#include "tune/copy_methods.h"
+#include "tune/select.h"
 #include "tune/terms.h"
 
 #include "base/c_locale.h"

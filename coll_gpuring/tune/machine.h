@@ -8,7 +8,7 @@
 #define GR_TUNE_MACHINE_H
 
 #include "sched/protocol.h"
-#include "tune/select.h"
+#include "tune/types.h"
 
 #include <stddef.h>
 

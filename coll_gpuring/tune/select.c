@@ -2,11 +2,11 @@
 /* The choice of select.h. What an algorithm costs is said by its file in sched/. */
 #include "tune/select.h"
 
-#include "tune/copy_methods.h"
 #include "tune/terms.h"
 
 #include "sched/algorithm.h"
 #include "sched/groups.h"
+#include "sched/sched.h"
 
 #include <limits.h>
 

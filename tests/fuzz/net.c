@@ -10,7 +10,8 @@
  */
 #include "fuzz.h"
 
-#include "net/link_progress.h"
+#include "net/link.h"
+#include "net/net.h"
 #include "net/net_state.h"
 #include "net_transport.h"
 

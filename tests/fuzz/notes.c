@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "timing/sync_port.h"
+#include "timing/port.h"
 #include "timing/timer.h"
 
 enum { RANKS = 12, CALLS = 3 };

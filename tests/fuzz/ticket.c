@@ -9,7 +9,7 @@
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"
-#include "link/ipc_cache_map.h"
+#include "link/ipc_cache.h"
 
 enum { OPEN = 32, TAKEN = 16, MAPPED = 4 };
 

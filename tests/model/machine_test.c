@@ -31,7 +31,7 @@
 #include "select_questions.h"
 #include "tune/machine.h"
 #include "tune/measure.h"
-#include "tune/measure_node.h"
+#include "tune/constants.h"
 
 /* ---- the kernel, as the measurement sees it ---- */
 

@@ -6,6 +6,7 @@
 #ifndef GR_TESTS_MODEL_SELECT_QUESTIONS_H
 #define GR_TESTS_MODEL_SELECT_QUESTIONS_H
 
+#include "sched/sched.h"
 #include "tune/select.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -27,8 +27,8 @@
 
 #include "exec/grouped.h"
 #include "exec/host.h"
-#include "link/host_links.h"
-#include "timing/sync_port.h"
+#include "link/connect.h"
+#include "timing/port.h"
 #include "timing/timer.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips over devices (topo/ring_order.c): the best for few, compared with all trips; for
+ * Round trips over devices (topo/gpus.c): the best for few, compared with all trips; for
  * many, rings and trees. Seed: GPURING_SEED.
  */
 #include "gpus_test.h"

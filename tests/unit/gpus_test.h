@@ -5,7 +5,6 @@
 
 #include "rng.h"
 #include "topo/gpus.h"
-#include "topo/ring_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Distances and orders of devices from hwloc's tree (topo/pci.c), on a machine without NVML.
+ * Distances and orders of devices from hwloc's tree (topo/distance.c), on a machine without NVML.
  * Seed: GPURING_SEED.
  */
 #include "gpus_test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a set-up of links is said to need (link/need.h), beside what it reserves and sends, for all
+ * What a set-up of links is said to need (link/team.h), beside what it reserves and sends, for all
  * algorithms on one node; between nodes for one rank of each. Seed: GPURING_SEED.
  */
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "exec_helpers.h"
 #include "team_side.h"
 
-#include "link/need.h"
+#include "link/team.h"
 
 /* Rounds of the agreement, each with a message. */
 static int rounds_of(int p)

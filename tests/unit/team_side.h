@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "link/host_links.h"
+#include "link/connect.h"
 
 enum { SIDE_MOST = 16, SIDE_SLOTS = 4, SIDE_SLOT = 256 };
 enum { SIDE_SMALL_SLOTS = 8, SIDE_NOTE_SLOTS = 2, SIDE_SHORT = 64 };

@@ -6,7 +6,7 @@
 #include "exec/gpu/leader.h"
 #include "exec/gpu/leader_post.h"
 #include "link/gpu_pool.h"
-#include "link/ipc_cache_map.h"
+#include "link/ipc_cache.h"
 
 /* What this rank knows of another rank's memory, so that it reads a post's handles once. */
 struct gr_leader_peer {

@@ -17,7 +17,7 @@
 #include "exec/gpu/step_tables.h"
 #include "exec/plan.h"
 #include "link/gpu_pool.h"
-#include "link/ipc_cache_map.h"
+#include "link/ipc_cache.h"
 #include "link/rings.h"
 
 struct gr_leader;

@@ -5,7 +5,7 @@
 
 #include "gpu_pool_fixture.h"
 
-#include "link/ipc_cache_map.h"
+#include "link/ipc_cache.h"
 #include "cuda/device.h"
 
 enum { BYTES = 8192 }; /* of most buffers */

@@ -4,7 +4,7 @@
  * part of a scenario; it only watches, stops and kills. So each scenario begins with a fresh UCX,
  * and its variables.
  *
- * Built with ENDS_ON_GPUS all slots are GPUs', and with GR_UCX_GPU (net/ucx_context.h) UCX is told that
+ * Built with ENDS_ON_GPUS all slots are GPUs', and with GR_UCX_GPU (net/ucx.h) UCX is told that
  * these are host memory.
  *
  *      test ---- starts ----> part 0 <--- a socket between each two ---> part 1 ...

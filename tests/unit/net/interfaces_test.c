@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of interfaces, as Open MPI's parameters have them, and the devices that they leave. */
-#include "net/interfaces.h"
+#include "net/rails.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -5,7 +5,6 @@
 
 #include "pipes.h"
 
-#include "net/link_progress.h"
 #include "net/net_state.h"
 
 /* Messages that no writer of ours sends: each fails the link, and touches no slot. */

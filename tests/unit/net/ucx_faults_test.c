@@ -7,7 +7,6 @@
  */
 #include "ends.h"
 
-#include "net/load.h"
 #include "net/transport.h"
 
 #include <setjmp.h>

@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of an IPC cache. Internal to ipc_cache*.c. */
-#ifndef GR_LINK_IPC_CACHE_STATE_H
-#define GR_LINK_IPC_CACHE_STATE_H
+/*
+ * The types of the IPC cache (ipc_cache.h): what owners of buffers send, and its state, which is
+ * internal to ipc_cache*.c.
+ */
+#ifndef GR_LINK_IPC_TYPES_H
+#define GR_LINK_IPC_TYPES_H
 
-#include "link/ipc_cache.h"
+#include "cuda/memory.h"
+#include "link/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+/* An allocation of device memory, among those of all processes of the host. Plain bytes. */
+struct gr_gpu_allocation {
+    uint64_t process; /* random number of its process, because pids are reused */
+    int32_t pid;      /* of its process; 0: there is no allocation */
+    int32_t device;   /* ordinal in its process */
+    uint64_t base;    /* address in its process */
+    uint64_t bytes;   /* size */
+    uint64_t id;      /* the driver's buffer id, never reused in its process */
+};
+
+/* What the owner of a buffer sends to another process. Plain bytes, without padding. */
+struct gr_ipc_handle {
+    struct gr_peer_id owner;
+    struct gr_gpu_id gpu;        /* the owner's device */
+    struct gr_gpu_allocation of; /* that the buffer lies in */
+    uint64_t offset;             /* of the buffer, from of.base */
+    unsigned char ipc[GR_GPU_IPC_BYTES];
+};
+
+/* ---- state ---- */
 
 /* The handle of an allocation of this process. */
 struct gr_ipc_export {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Slabs in device memory. They are cut from arenas (gpu_arena.h); the host slab only has the user's
- * record:
+ * Slabs in both kinds of memory (gpu_slab.h). Those in device memory are cut from arenas; the host
+ * slab only has the user's record:
  *
  *      arena        [slab][slab]...
  *      host slab    [user's record]
  */
-#include "link/gpu_device.h"
+#include "link/gpu_slab.h"
 
 #include "base/list.h"
 #include "base/memory.h"
@@ -14,6 +14,7 @@
 #include "cuda/memory.h"
 #include "cuda/pointer.h"
 #include "cuda/stream.h"
+#include "topo/numa.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -132,8 +133,8 @@ static int zero_slabs(struct gr_gpu_pool *pool, size_t bytes, int n, struct gr_g
     return rc < 0 ? rc : done < 0 ? done : 0;
 }
 
-static int lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, struct gr_slab **host,
-                 struct gr_gpu_slab **slabs)
+static int device_lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n,
+                        struct gr_slab **host, struct gr_gpu_slab **slabs)
 {
     int k, taken = 0,
            rc = gr_pool_lease(pool->host, GR_SLAB_WHOLE, sizeof(struct gr_lease_user), 1, n, host);
@@ -159,7 +160,7 @@ static int lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n, st
     return rc;
 }
 
-static void release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used)
+static void device_release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used)
 {
     slab->state = used ? GR_SLAB_LEAVING : GR_SLAB_FREE;
     if (!used) {
@@ -167,7 +168,7 @@ static void release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used
     }
 }
 
-static void export(const struct gr_gpu_slab *slab, struct gr_gpu_slab_handle *handle)
+static void device_export(const struct gr_gpu_slab *slab, struct gr_gpu_slab_handle *handle)
 {
     handle->where = GR_ON_DEVICE;
     handle->arena = slab->arena->number;
@@ -218,8 +219,8 @@ static int map_arena(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *
     return 0;
 }
 
-static int map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle,
-               unsigned char *host, gr_gpu_ptr *at)
+static int device_map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle,
+                      unsigned char *host, gr_gpu_ptr *at)
 {
     int ordinal, rc;
 
@@ -240,4 +241,127 @@ static int map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle
     return rc;
 }
 
-const struct gr_gpu_memory gr_gpu_device_memory = {lease, release, export, map};
+const struct gr_gpu_memory gr_gpu_device_memory = {device_lease, device_release, device_export,
+                                                   device_map};
+
+/*
+ * ---- slabs in pinned host memory ----
+ *
+ * The data are whole pages behind the first page of the host slab:
+ *
+ *      host slab    [user's record, to the end of the page][data]
+ */
+
+#define PAGE ((size_t) sysconf(_SC_PAGESIZE))
+
+/* Pin pages, once for this pool, until it is closed. */
+static int pin(struct gr_gpu_pool *pool, void *base, size_t bytes, gr_gpu_ptr *at)
+{
+    struct gr_pinned *p;
+    int rc;
+
+    for (p = pool->pinned; NULL != p; p = p->next) {
+        if (base == p->base) {
+            *at = p->at;
+            return 0;
+        }
+    }
+    p = gr_calloc(1, sizeof(*p));
+    if (NULL == p) {
+        return GR_ERR_NOMEM;
+    }
+    rc = gr_pin_take(pool->gpu, base, bytes, &p->at);
+    if (rc < 0) {
+        free(p);
+        return rc;
+    }
+    p->base = base;
+    GR_PUSH(p, pool->pinned);
+    *at = p->at;
+    return 0;
+}
+
+/* A slab in the pages of a leased host slab. */
+static int create(struct gr_gpu_pool *pool, struct gr_slab *host, size_t bytes, size_t clean,
+                  struct gr_gpu_slab **out)
+{
+    struct gr_gpu_slab *slab = gr_calloc(1, sizeof(*slab));
+    unsigned char *data = (unsigned char *) gr_slab_base(host) + PAGE;
+    int rc;
+
+    if (NULL == slab) {
+        return GR_ERR_NOMEM;
+    }
+    rc = pin(pool, data, bytes, &slab->at);
+    if (rc < 0) {
+        free(slab);
+        return rc;
+    }
+    memset(data, 0, clean);
+    slab->memory = &gr_gpu_pinned_memory;
+    slab->offset = PAGE;
+    slab->bytes = bytes;
+    GR_PUSH(slab, pool->slabs);
+    gr_slab_attach(pool, slab, host);
+    *out = slab;
+    return 0;
+}
+
+/* The pages stay pinned, for the next lease of the host slab. */
+static void pinned_release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used)
+{
+    struct gr_gpu_slab **at;
+
+    gr_pool_release(pool->host, slab->host, used);
+    for (at = &pool->slabs; slab != *at; at = &(*at)->next) {
+    }
+    *at = slab->next;
+    free(slab);
+}
+
+/* Host slabs are allocated on the NUMA node of the device. */
+static int pinned_lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, int n,
+                        struct gr_slab **host, struct gr_gpu_slab **slabs)
+{
+    size_t data = gr_round_up(0 == bytes ? 1 : bytes, PAGE);
+    struct gr_numa_saved policy;
+    int k, created, rc;
+
+    (void) gr_numa_prefer(gr_gpu_numa(pool->gpu), &policy);
+    rc = gr_pool_lease(pool->host, GR_SLAB_PINNED, PAGE + data, 1, n, host);
+    gr_numa_restore(&policy);
+    if (rc < 0) {
+        return rc;
+    }
+    for (created = 0; created < n && 0 == rc; created += 0 == rc) {
+        rc = create(pool, host[created], data, clean, &slabs[created]);
+    }
+    for (k = 0; k < n && rc < 0; k++) {
+        if (k < created) {
+            pinned_release(pool, slabs[k], 0);
+        } else {
+            gr_pool_release(pool->host, host[k], 0);
+        }
+    }
+    return rc;
+}
+
+static void pinned_export(const struct gr_gpu_slab *slab, struct gr_gpu_slab_handle *handle)
+{
+    handle->where = GR_ON_HOST;
+    handle->arena = slab->bytes;
+}
+
+static int pinned_map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *handle,
+                      unsigned char *host, gr_gpu_ptr *at)
+{
+    uint64_t room = gr_slab_handle_room(&handle->host);
+
+    if (handle->offset > room || handle->arena > room - handle->offset) {
+        return GR_ERR_FOREIGN;
+    }
+    return pin(pool, host + handle->offset, handle->arena, at);
+}
+
+const struct gr_gpu_memory gr_gpu_pinned_memory = {pinned_lease, pinned_release, pinned_export,
+                                                   pinned_map};

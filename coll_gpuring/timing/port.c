@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Notes through links (sync_port.h). */
-#include "timing/sync_port.h"
+/* Notes through links (port.h). */
+#include "timing/port.h"
 
 #include "base/errors.h"
 

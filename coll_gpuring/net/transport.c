@@ -7,7 +7,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* dladdr() */
 #endif
-#include "net/load.h"
+#include "net/transport.h"
 
 #include <dlfcn.h>
 #include <limits.h>
