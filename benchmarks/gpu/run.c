@@ -5,7 +5,7 @@
 #include "common/device.h"
 #include "cuda/device.h"
 #include "cuda/stream.h"
-#include "exec/gpu/kernel_table.h"
+#include "exec/gpu/op.h"
 #include "common/clock.h"
 #include "common/fit.h"
 #include "common/ideal.h"

@@ -2,7 +2,8 @@
 /* The ranks of world.h. */
 #include "world.h"
 
-#include "exec/gpu/connect.h"
+#include "cuda/device.h"
+#include "exec/gpu/team.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -19,7 +19,6 @@
 #include "exec/gpu/args.h"
 #include "exec/gpu/kernels.h"
 #include "exec/gpu/op.h"
-#include "exec/gpu/send_gate.h"
 #include "exec/gpu/team.h"
 #include "exec/plan.h"
 #include "sched/protocol.h"

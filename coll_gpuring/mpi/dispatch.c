@@ -42,7 +42,7 @@
 #include "mpi/type_codes.h"
 
 #include "base/errors.h"
-#include "exec/gpu/kernel_table.h"
+#include "exec/gpu/op.h"
 
 #include "ompi/errhandler/errcode.h"
 #include "opal/util/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The set-up of device links (connect.h). Layout of a link inside a node:
+ * The set-up of device links (team.h). Layout of a link inside a node:
  *
  *      on devices         reader's slab   [tail][slots of LL128][slots of LL][slots of Simple]
  *                         writer's slab   [heads]
@@ -8,12 +8,10 @@
  *
  * The heads of all protocols share 128 bytes (GR_GPU_ALIGN). Only Simple has a tail.
  */
-#include "exec/gpu/connect.h"
+#include "exec/gpu/team.h"
 
 #include "base/memory.h"
-#include "exec/gpu/connection.h"
 #include "exec/gpu/remote.h"
-#include "exec/gpu/team.h"
 #include "cuda/copy.h"
 #include "cuda/device.h"
 

@@ -48,34 +48,17 @@
 #ifndef GR_EXEC_GPU_LEADER_H
 #define GR_EXEC_GPU_LEADER_H
 
-#include "exec/gpu/leader_args.h"
-#include "exec/gpu/team.h"
+#include "exec/gpu/leader_state.h"
 #include "exec/plan.h"
-#include "link/team.h"
 
 /* Uses of an allocation from which on it is mapped. */
 #define GR_LEADER_USES 3
-
-/* Memory of a leader's kernel, pinned: of the team, so that no call allocates it. */
-struct gr_leader_words {
-    _Atomic uint64_t done; /* the round whose kernel has stored everything */
-    uint64_t pad[7];
-    size_t sizes[]; /* counts [rank], displs [rank], places [rank * ranks + block] */
-};
-
-static inline size_t gr_leader_words_bytes(int p)
-{
-    size_t n = (size_t) p;
-
-    return sizeof(struct gr_leader_words) + (2 * n + n * n) * sizeof(size_t);
-}
 
 /*
  * What a rank keeps for the calls of a team: mappings, and slabs. counter: a uint64_t of device
  * memory, zero; words: zero. Both are the team's. new: NULL: no memory.
  * free: NULL is fine; pool 0: the team's pool is closed already.
  */
-struct gr_leader;
 struct gr_leader *gr_leader_new(struct gr_gpu_team *team, gr_gpu_ptr counter,
                                 struct gr_leader_words *words);
 void gr_leader_free(struct gr_leader *leader, int pool);
@@ -88,46 +71,6 @@ static inline int gr_leader_fits(int p)
 {
     return p >= 2 && p <= GR_LEADER_RANKS;
 }
-
-/* Where a rank is in a call. */
-enum gr_leader_state {
-    GR_LEADER_FILL,    /* what is copied of its input is to be put on the stream */
-    GR_LEADER_COPIES,  /* waits for these copies */
-    GR_LEADER_ARRIVED, /* waits for the others, or the leader */
-    GR_LEADER_LEADS,   /* is the leader; its kernel is on the device */
-    GR_LEADER_TAKE,    /* waits until what is copied of its output is there */
-    GR_LEADER_STOPPED  /* a rank has withdrawn: waits to be aborted */
-};
-
-/* A call of this rank. */
-struct gr_leader_run {
-    struct gr_leader *leader;
-    struct gr_boards *boards;
-    enum gr_kernel kernel;
-    struct gr_plan_spec spec; /* in the kernel's elements; its arrays are the caller's */
-    size_t scale;             /* kernel's elements in one of the caller's */
-    gr_gpu_ptr at[2];         /* input, output; 0: this rank has none */
-    int copied[2];            /* whether they are copied through the slab */
-    size_t largest;           /* elements of the largest block */
-    size_t most;              /* elements of each block in a piece */
-    size_t cell;              /* bytes of a block in the slab */
-    int on_device;            /* whether slabs of this call are on the device */
-    enum gr_leader_state state;
-    uint64_t call;          /* number of the call of the team */
-    uint64_t round;         /* of the team */
-    uint64_t piece, pieces; /* of the call; pieces 0: not known yet */
-    int refused;            /* this rank cannot take part */
-    int busy;               /* the default stream was at work at the call */
-    int may_wait;           /* nothing that the application may have put on streams waits for MPI */
-    int copies;             /* this rank copies its buffers in this call */
-    int small;              /* the pieces of the call are those of the slabs of the set-up */
-    int last;               /* all others had arrived when this rank did */
-    int leads;              /* this rank has claimed the call */
-    int arrived;            /* ranks from 0 on that were seen to have arrived */
-    double since;           /* when all were seen to have arrived; 0: not yet */
-    double turn;            /* seconds from then on for which the last leader may claim the call */
-    uint32_t polls;
-};
 
 /*
  * Begin a call; no poll before the application's work on its buffers is done. in, out: device

@@ -2,6 +2,7 @@
 /* The leader's part of a call (leader.h): where all buffers are, and the launch. */
 #include "exec/gpu/leader_state.h"
 
+#include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/stream.h"
 

@@ -1,12 +1,160 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the leader executor keeps for a team. Internal to leader*.c. */
+/*
+ * What the leader executor keeps: of a call, for a team, and on the boards (leader.h). But for
+ * struct gr_leader_run, internal to leader*.c.
+ */
 #ifndef GR_EXEC_GPU_LEADER_STATE_H
 #define GR_EXEC_GPU_LEADER_STATE_H
 
-#include "exec/gpu/leader.h"
-#include "exec/gpu/leader_post.h"
+#include "exec/gpu/leader_args.h"
+#include "exec/gpu/state.h"
+#include "exec/plan.h"
+#include "link/board.h"
 #include "link/gpu_pool.h"
 #include "link/ipc_cache.h"
+#include "link/team.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Where a rank is in a call. */
+enum gr_leader_state {
+    GR_LEADER_FILL,    /* what is copied of its input is to be put on the stream */
+    GR_LEADER_COPIES,  /* waits for these copies */
+    GR_LEADER_ARRIVED, /* waits for the others, or the leader */
+    GR_LEADER_LEADS,   /* is the leader; its kernel is on the device */
+    GR_LEADER_TAKE,    /* waits until what is copied of its output is there */
+    GR_LEADER_STOPPED  /* a rank has withdrawn: waits to be aborted */
+};
+
+/* A call of this rank. */
+struct gr_leader_run {
+    struct gr_leader *leader;
+    struct gr_boards *boards;
+    enum gr_kernel kernel;
+    struct gr_plan_spec spec; /* in the kernel's elements; its arrays are the caller's */
+    size_t scale;             /* kernel's elements in one of the caller's */
+    gr_gpu_ptr at[2];         /* input, output; 0: this rank has none */
+    int copied[2];            /* whether they are copied through the slab */
+    size_t largest;           /* elements of the largest block */
+    size_t most;              /* elements of each block in a piece */
+    size_t cell;              /* bytes of a block in the slab */
+    int on_device;            /* whether slabs of this call are on the device */
+    enum gr_leader_state state;
+    uint64_t call;          /* number of the call of the team */
+    uint64_t round;         /* of the team */
+    uint64_t piece, pieces; /* of the call; pieces 0: not known yet */
+    int refused;            /* this rank cannot take part */
+    int busy;               /* the default stream was at work at the call */
+    int may_wait;           /* nothing that the application may have put on streams waits for MPI */
+    int copies;             /* this rank copies its buffers in this call */
+    int small;              /* the pieces of the call are those of the slabs of the set-up */
+    int last;               /* all others had arrived when this rank did */
+    int leads;              /* this rank has claimed the call */
+    int arrived;            /* ranks from 0 on that were seen to have arrived */
+    double since;           /* when all were seen to have arrived; 0: not yet */
+    double turn;            /* seconds from then on for which the last leader may claim the call */
+    uint32_t polls;
+};
+
+/* ---- the boards ---- */
+
+/* Where a rank's input or output is. */
+enum gr_leader_how {
+    GR_LEADER_NONE,   /* the rank has none */
+    GR_LEADER_MAPPED, /* in an allocation that the leader maps */
+    GR_LEADER_COPIED, /* in the rank's slab, of which the owner keeps it up to date */
+    GR_LEADER_LATE,   /* nowhere: the slab has no room for such pieces yet */
+    GR_LEADER_REFUSED /* nowhere: the rank cannot take part */
+};
+
+struct gr_leader_place {
+    uint64_t id; /* mapped: the driver's buffer id of the allocation; copied: the lease's number */
+    uint64_t offset; /* of the buffer, in the allocation or the slab */
+    uint64_t how;    /* enum gr_leader_how */
+};
+
+/* A rank's post: set 0 of its board. The first 64 bytes are all that a usual call reads. */
+struct gr_leader_post {
+    _Atomic uint64_t arrived;   /* rounds that the rank has arrived at */
+    _Atomic uint64_t withdrawn; /* 1: it has left a call for good; written with the first post */
+    struct gr_leader_place side[2];       /* input, output */
+    struct gr_ipc_handle handle[2];       /* of those that are mapped */
+    struct gr_gpu_slab_handle slab;       /* of the slab */
+    struct gr_gpu_slab_handle first_slab; /* written in the set-up only; its lease 0: none */
+    uint64_t has_places;                  /* 1: blocks of its output lie at places[] */
+    uint64_t places[]; /* [block]: elements of the caller from the output's start */
+};
+
+/* How a round ended: the lower bits of `done`. */
+enum gr_leader_end {
+    GR_LEADER_OK = 1,
+    GR_LEADER_AGAIN, /* some memory is not mapped: a new round does without it */
+    GR_LEADER_REFUSAL,
+    GR_LEADER_WITHDRAWN, /* a rank has left the call: nothing was launched */
+    GR_LEADER_NENDS = 8
+};
+
+/* What is not mapped. all: whose allocations, a bit for each rank. */
+struct gr_leader_unmapped {
+    uint64_t all;
+    uint64_t later; /* of these: they may be mapped for later calls */
+    uint64_t slabs; /* 1: slabs, so the call goes in pieces for the slabs of the set-up */
+};
+
+/* Set 2 of rank 0's board. */
+struct gr_leader_done {
+    _Atomic uint64_t word;              /* round * GR_LEADER_NENDS + how it ended */
+    uint64_t label;                     /* of boards; not used */
+    uint64_t pieces;                    /* OK: of the call */
+    struct gr_leader_unmapped unmapped; /* AGAIN */
+};
+
+/* Claims: the call, and 1 + the rank of its leader. */
+#define GR_LEADER_CLAIMS 128
+
+enum { GR_LEADER_SET_POST, GR_LEADER_SET_CLAIM, GR_LEADER_SET_DONE, GR_LEADER_SET_TAKEN };
+
+static inline unsigned char *gr_leader_set(const struct gr_boards *boards, int rank, uint32_t set)
+{
+    return boards->box.boards[rank].sets + set * boards->box.stride;
+}
+
+static inline struct gr_leader_post *gr_leader_post_of(const struct gr_boards *boards, int rank)
+{
+    return (struct gr_leader_post *) (void *) gr_leader_set(boards, rank, GR_LEADER_SET_POST);
+}
+
+static inline struct gr_leader_done *gr_leader_done_of(const struct gr_boards *boards)
+{
+    return (struct gr_leader_done *) (void *) gr_leader_set(boards, 0, GR_LEADER_SET_DONE);
+}
+
+static inline _Atomic uint64_t *gr_leader_claim(const struct gr_boards *boards)
+{
+    return gr_board_epoch(gr_leader_set(boards, 0, GR_LEADER_SET_CLAIM));
+}
+
+static inline _Atomic uint64_t *gr_leader_taken(const struct gr_boards *boards)
+{
+    return gr_board_epoch(gr_leader_set(boards, 0, GR_LEADER_SET_TAKEN));
+}
+
+/* ---- of a team ---- */
+
+/* Memory of a leader's kernel, pinned: of the team, so that no call allocates it. */
+struct gr_leader_words {
+    _Atomic uint64_t done; /* the round whose kernel has stored everything */
+    uint64_t pad[7];
+    size_t sizes[]; /* counts [rank], displs [rank], places [rank * ranks + block] */
+};
+
+static inline size_t gr_leader_words_bytes(int p)
+{
+    size_t n = (size_t) p;
+
+    return sizeof(struct gr_leader_words) + (2 * n + n * n) * sizeof(size_t);
+}
 
 /* What this rank knows of another rank's memory, so that it reads a post's handles once. */
 struct gr_leader_peer {
@@ -65,6 +213,26 @@ static inline size_t gr_leader_block(const struct gr_leader_run *run, int block)
            : NULL == run->spec.counts ? run->spec.block
                                       : run->spec.counts[block] * run->scale;
 }
+
+/* ---- leader_buffers.c: a rank's own buffers ---- */
+
+/* Whether a rank has an input (side 0), or output. */
+int gr_leader_has_side(const struct gr_leader_run *run, int rank, int side);
+
+/* How the call is cut into pieces, where it is: equal on all ranks. */
+void gr_leader_set_pieces(struct gr_leader_run *run);
+
+/* In the first round of a call: decide where this rank's buffers are, and write it to its post. */
+void gr_leader_place_sides(struct gr_leader_run *run, struct gr_leader_post *post);
+
+/* Put the copies of a side's piece on the stream: into the slab, or out of it. 0 or an error. */
+int gr_leader_copy_side(struct gr_leader_run *run, int side, int out);
+
+/*
+ * This rank's memory on the device cannot be mapped: neither its allocations, nor its slab. later:
+ * not now, so they are copied in this call.
+ */
+void gr_leader_copy_from_now_on(struct gr_leader_run *run, int later);
 
 /* ---- leader_launch.c: the leader's part ---- */
 

@@ -5,13 +5,12 @@
 #include "base/status.h"
 #include "cuda/stream.h"
 #include "exec/gpu/remote.h"
-#include "exec/gpu/send_gate.h"
-#include "exec/gpu/zero_copy.h"
 #include "link/team.h"
 
 #include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Most polls between two launches, when launches make no progress. */
@@ -28,6 +27,173 @@
 
 /* Errors of the driver in a row after which its context counts as broken: nothing runs in it. */
 #define MAX_ERRORS 100
+
+/* ---- the kernel of each type and operation ---- */
+
+/* Entries of the table are enum gr_kernel + 1, so that 0 stands for no kernel. */
+#define AT(OP, kernel) [GR_OP_##OP] = 1 + GR_KERNEL_##kernel
+#define SUMS(t) AT(SUM, t##_sum), AT(PROD, t##_prod)
+#define ORDER(t) AT(MIN, t##_min), AT(MAX, t##_max)
+#define BITS AT(BAND, bits_band), AT(BOR, bits_bor), AT(BXOR, bits_bxor)
+#define LOGICAL(t) AT(LAND, t##_land), AT(LOR, t##_lor), AT(LXOR, t##_lxor)
+#define LOCATED(t)                                     \
+    {                                                  \
+        AT(MINLOC, t##_minloc), AT(MAXLOC, t##_maxloc) \
+    }
+#define FLOAT(t)          \
+    {                     \
+        SUMS(t), ORDER(t) \
+    }
+/* order: the type of min and max; s, u: the signed and unsigned type of the same width */
+#define INTEGER(order, s, u)                    \
+    {                                           \
+        SUMS(s), ORDER(order), BITS, LOGICAL(u) \
+    }
+
+static const int16_t kernels[GR_TYPE_OTHER][GR_OP_OTHER] = {
+    [GR_TYPE_I8] = INTEGER(i8, i8, u8),
+    [GR_TYPE_U8] = INTEGER(u8, i8, u8),
+    [GR_TYPE_I16] = INTEGER(i16, i16, u16),
+    [GR_TYPE_U16] = INTEGER(u16, i16, u16),
+    [GR_TYPE_I32] = INTEGER(i32, i32, u32),
+    [GR_TYPE_U32] = INTEGER(u32, i32, u32),
+    [GR_TYPE_I64] = INTEGER(i64, i64, u64),
+    [GR_TYPE_U64] = INTEGER(u64, i64, u64),
+    [GR_TYPE_F16] = FLOAT(f16),
+    [GR_TYPE_BF16] = FLOAT(bf16),
+    [GR_TYPE_F32] = FLOAT(f32),
+    [GR_TYPE_F64] = FLOAT(f64),
+    [GR_TYPE_C64] = {SUMS(c64)},
+    [GR_TYPE_C128] = {SUMS(c128)},
+    [GR_TYPE_F32_I32] = LOCATED(f32_i32),
+    [GR_TYPE_F64_I32] = LOCATED(f64_i32),
+    [GR_TYPE_I64_I32] = LOCATED(i64_i32),
+    [GR_TYPE_I32_I32] = LOCATED(i32_i32),
+    [GR_TYPE_I16_I32] = LOCATED(i16_i32),
+    [GR_TYPE_F32_F32] = LOCATED(f32_f32),
+    [GR_TYPE_F64_F64] = LOCATED(f64_f64),
+};
+
+int gr_gpu_kernel(enum gr_type type, enum gr_redop redop)
+{
+    return (unsigned) type < GR_TYPE_OTHER && (unsigned) redop < GR_OP_OTHER
+               ? kernels[type][redop] - 1
+               : -1;
+}
+
+/*
+ * ---- zero copy ----
+ *
+ * Results are stored in the output of the rank that they are for. Each rank exports a handle of its
+ * output, and the senders of its results map it. The rank's kernel allows stores when its call has
+ * begun (args.h). It does not allow them if the handle is out of date, or if the output's blocks
+ * are not contiguous: senders compute block offsets from their own arguments.
+ */
+
+/* Bytes of the output. *plain: its blocks are in the order of ranks and contiguous. */
+static size_t output_bytes(const struct gr_plan_spec *r, int p, int *plain)
+{
+    size_t sum = 0;
+    int k;
+
+    *plain = 1;
+    if (NULL == r->counts) {
+        return (0 != r->block ? r->block * (size_t) p : r->total) * r->elem_bytes;
+    }
+    for (k = 0; k < p; k++) {
+        if (NULL != r->displs && r->counts[k] > 0 && r->displs[k] != sum) {
+            *plain = 0;
+        }
+        sum += r->counts[k];
+    }
+    return sum * r->elem_bytes;
+}
+
+/* Whether the handle is up to date. A persistent request exports its handle at its init. */
+static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *handle, size_t bytes)
+{
+    struct gr_ipc_handle now;
+
+    if (!gr_ipc_handle_valid(handle)) {
+        return 0;
+    }
+    now = gr_ipc_cache_export(op->team->ipc_cache,
+                              (const void *) (uintptr_t) op->args.space[GR_OUT], bytes);
+    return 0 == memcmp(&now.of, &handle->of, sizeof(now.of)) && now.offset == handle->offset;
+}
+
+/* Map a rank's output. Returns its address for this device, or 0. */
+static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank,
+                              const struct gr_ipc_handle *handle)
+{
+    struct gr_ipc_mapped *output = &team->mappings[rank];
+
+    if (0 == output->at && 0 > gr_ipc_cache_map(team->ipc_cache, handle, output)) {
+        return 0;
+    }
+    return output->at;
+}
+
+/* Map the outputs of all ranks that the schedule sends to. */
+static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const *handles,
+                         gr_gpu_ptr *peers)
+{
+    struct gr_gpu_team *team = op->team;
+    uint32_t c;
+    int r;
+
+    for (r = 0; r < team->p; r++) {
+        /* on a torus each channel has different links */
+        for (c = 0; c < op->nchannels && 0 == peers[r]; c++) {
+            const struct gr_gpu_connection *w =
+                &team->out[(size_t) c * (size_t) team->p + (size_t) r];
+
+            /* a device whose memory this one can map */
+            if (0 != w->ends[0].slots && 0 != w->mapped.at) {
+                peers[r] = find_output(team, r, handles[r]);
+            }
+        }
+        op->mapped += 0 != peers[r];
+    }
+}
+
+/*
+ * Map the outputs of the ranks to which this rank sends results, and put the copy of their
+ * addresses on the stream. handles: [rank] of the outputs. Results for ranks whose output cannot be
+ * mapped go through slots. Returns 0 or GR_ERR_CUDA.
+ */
+static int zero_begin(struct gr_gpu_op *op, const struct gr_plan_spec *spec,
+                      const struct gr_ipc_handle *const *handles)
+{
+    struct gr_gpu_team *team = op->team;
+    size_t bytes = (size_t) team->p * sizeof(gr_gpu_ptr), out;
+    gr_gpu_ptr *pinned = gr_gpu_team_pinned(team, GR_PINNED_PEERS);
+    int plain;
+
+    out = output_bytes(spec, team->p, &plain);
+    memset(pinned, 0, bytes);
+    if (plain && NULL != team->ipc_cache) {
+        op->args.allows = (uint32_t) is_current(op, handles[team->rank], out);
+        find_outputs(op, handles, pinned);
+    }
+    op->args.zero = ++team->zeros;
+    op->args.peers = gr_gpu_team_region(team, GR_REGION_PEERS);
+    return gr_gpu_stream_copy(team->stream, op->args.peers, (gr_gpu_ptr) (uintptr_t) pinned, bytes);
+}
+
+static void zero_end(struct gr_gpu_op *op)
+{
+    struct gr_gpu_team *team = op->team;
+    int r;
+
+    for (r = 0; r < team->p; r++) {
+        if (0 != team->mappings[r].at) {
+            gr_ipc_cache_unmap(team->ipc_cache, &team->mappings[r]);
+        }
+    }
+}
+
+/* ---- ops ---- */
 
 /* Copy a scaled array to pinned memory, which the last op no longer uses. array may be NULL. */
 static const size_t *copy_pinned(size_t *pinned, const size_t *array, int p, size_t scale)
@@ -131,7 +297,7 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
     a->fresh = 1;
     rc = set_split(op);
     rc = rc < 0 ? rc : set_schedules(op, &r);
-    return rc < 0 || !simple || NULL == handles ? rc : gr_gpu_zero_begin(op, spec, handles);
+    return rc < 0 || !simple || NULL == handles ? rc : zero_begin(op, spec, handles);
 }
 
 static int launch(struct gr_gpu_op *op)
@@ -265,7 +431,7 @@ void gr_gpu_op_end(struct gr_gpu_op *op)
         op->holds = 0;
     }
     if (0 != op->args.zero) {
-        gr_gpu_zero_end(op);
+        zero_end(op);
         op->args.zero = 0;
     }
 }

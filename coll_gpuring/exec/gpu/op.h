@@ -14,14 +14,31 @@
 #ifndef GR_EXEC_GPU_OP_H
 #define GR_EXEC_GPU_OP_H
 
-#include "exec/gpu/send_gate.h"
 #include "exec/gpu/team.h"
+#include "exec/reduce.h"
+#include "exec/stepper.h"
+
+/* The kernel (enum gr_kernel) for a type and operation; -1: there is none. */
+int gr_gpu_kernel(enum gr_type type, enum gr_redop redop);
 
 /*
  * Polls of a counter after which a block exits, some 0.2 ms: a launch takes a few microseconds, and
  * meanwhile other kernels have the device, perhaps the one that is waited for.
  */
 #define GR_GPU_PATIENCE 500
+
+/*
+ * The gate of a device op: when its kernel is launched, and when its messages to other nodes leave.
+ * Steps inside the node run freely.
+ */
+struct gr_gpu_gate {
+    const struct gr_gate *gate;           /* NULL: no gate, all steps may begin at once */
+    void *ctx;                            /* of the gate */
+    int started;                          /* the kernel may be launched */
+    int over;                             /* no other rank waits for this rank */
+    uint32_t running;                     /* channels that have messages for other nodes */
+    struct gr_cursor at[GR_GPU_CHANNELS]; /* the next step of each that sends one */
+};
 
 struct gr_gpu_op {
     struct gr_gpu_team *team;
@@ -55,7 +72,7 @@ static inline void gr_gpu_op_init(struct gr_gpu_op *op, struct gr_gpu_team *team
  * Begin an op. The last op's work on the team's stream must be done, and the stream must already
  * wait for the application's work. spec: in elements, also for kernels that count bytes; its
  * nchannels is at most team->usable. space: device addresses of element 0, by enum gr_space.
- * handles: [rank] of all outputs, for zero copy (zero_copy.h); NULL on all ranks: no zero copy.
+ * handles: [rank] of all outputs, for zero copy (op.c); NULL on all ranks: no zero copy.
  * counts, displs and handles are read here only. Returns 0 or GR_ERR_CUDA.
  */
 int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct gr_plan_spec *spec,
@@ -107,5 +124,16 @@ int gr_gpu_op_waits(const struct gr_gpu_op *op, uint32_t channel, struct gr_step
  * `most`. Returns their number.
  */
 int gr_gpu_op_unsent(const struct gr_gpu_op *op, int *ranks, int most);
+
+/* ---- send_gate.c ---- */
+
+/*
+ * Set a gate, before the first poll. It is asked (stepper.h) before the first launch, and for each
+ * step that sends to other nodes. gate and ctx must outlive the op.
+ */
+void gr_gpu_op_gate(struct gr_gpu_op *op, const struct gr_gate *gate, void *ctx);
+
+/* Poll the gate. Returns 0, or the gate's negative error. */
+int gr_gpu_gate_poll(struct gr_gpu_op *op);
 
 #endif

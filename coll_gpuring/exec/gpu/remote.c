@@ -3,7 +3,7 @@
 #include "exec/gpu/remote.h"
 
 #include "cuda/memory.h"
-#include "exec/gpu/connection.h"
+#include "exec/gpu/team.h"
 
 /* Bytes of heads and tail, which are zero at first. */
 #define COUNTERS (2 * (size_t) GR_GPU_ALIGN)

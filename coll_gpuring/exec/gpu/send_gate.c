@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate of a device op (send_gate.h). A kernel's steps begin without asking, but its messages to
+ * The gate of a device op (op.h). A kernel's steps begin without asking, but its messages to
  * other nodes stay in their slots until the host releases them:
  *
  *      kernel --> [slot][slot][slot]     tail: the kernel has pushed the slots before it
@@ -10,9 +10,8 @@
  * pushed its first slot. The stepper asks a gate in the same order. The gate does not see other
  * steps.
  */
-#include "exec/gpu/send_gate.h"
-
 #include "exec/gpu/op.h"
+
 #include "exec/gpu/remote.h"
 
 static int is_remote(const struct gr_gpu_team *team, int rank)

@@ -11,63 +11,8 @@
 #ifndef GR_EXEC_GPU_TEAM_H
 #define GR_EXEC_GPU_TEAM_H
 
-#include "cuda/device.h"
-#include "cuda/memory.h"
-#include "exec/gpu/connection.h"
-#include "exec/gpu/step_tables.h"
+#include "exec/gpu/state.h"
 #include "exec/plan.h"
-#include "link/gpu_pool.h"
-#include "link/ipc_cache.h"
-#include "link/rings.h"
-
-struct gr_leader;
-
-struct gr_gpu_team {
-    int p;                       /* number of ranks */
-    int rank;                    /* this rank */
-    int status;                  /* 0, or the error that makes all set-ups of links fail */
-    uint32_t nchannels;          /* channels of links */
-    uint32_t nslots;             /* slots of a link */
-    size_t slot_bytes;           /* of a slot in protocol Simple */
-    uint32_t usable;             /* channels of calls, agreed by all ranks in the last set-up */
-    int one_device;              /* all ranks use the same device; the same on all ranks */
-    int contends;                /* some ranks share a device without MPS; the same on all ranks */
-    int refused;                 /* some rank cannot use devices; agreed by all ranks */
-    const unsigned char *remote; /* [rank]: 1: on another node, so Simple is used; NULL: none is */
-    enum gr_gpu_rdma rdma;       /* whether and how the network writes to this rank's device */
-    enum gr_path path;           /* of the slowest links; agreed by all ranks */
-    struct gr_gpu *gpu;          /* NULL: none */
-    struct gr_gpu_pool *pool;    /* where slabs are leased; borrowed */
-    /* mappings of application memory; NULL: no zero copy; borrowed */
-    struct gr_ipc_cache *ipc_cache;
-    struct gr_ipc_mapped *mappings; /* [rank]: of outputs, by the current call */
-    struct gr_gpu_stream *stream;   /* all kernels run here */
-    struct gr_rings rings;          /* orders of the ranks */
-    struct gr_gpu_connection *in;   /* [channel * p + rank]: connected if ends[0].slots is not 0 */
-    struct gr_gpu_connection *out;  /* [channel * p + rank] */
-    struct gr_gpu_connection *remote_in;  /* list of those of `in` to other nodes */
-    struct gr_gpu_connection *remote_out; /* list of those of `out` to other nodes */
-    unsigned char *links;                 /* [algorithm * p + root]: enum gr_links */
-    unsigned char *pinned;                /* the pinned memory */
-    gr_gpu_ptr tables;                    /* the device memory */
-    size_t longest_table;                 /* bytes of the longest step table */
-    struct gr_gpu_tables steps;           /* step tables in GR_REGION_STEPS */
-    uint64_t launches;                    /* number of launches so far */
-    uint64_t zeros;           /* calls so far that may use zero copy; equal on all ranks */
-    struct gr_leader *leader; /* of calls with one kernel for all ranks; NULL: there are none */
-};
-
-/* Whether one kernel of one rank does the calls of all (leader.h). The same on all ranks. */
-static inline int gr_gpu_team_has_leader(const struct gr_gpu_team *team)
-{
-    return team->one_device && !team->refused;
-}
-
-/* Whether kernels that wait for each other are not to be used. The same on all ranks. */
-static inline int gr_gpu_team_contends(const struct gr_gpu_team *team)
-{
-    return team->contends || team->refused;
-}
 
 struct gr_gpu_team_params {
     int p;                       /* number of ranks */
@@ -99,6 +44,14 @@ void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool);
 
 /* The state of an algorithm's links (enum gr_links). root matters for rooted algorithms only. */
 unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root);
+
+/* Lease a slab for each of n connections. Returns the result of gr_gpu_pool_lease(). */
+int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes,
+                             size_t clean, struct gr_gpu_connection *connections, int n);
+
+/* Release a connection's slabs. used: another rank may have used them. */
+void gr_gpu_connection_release(const struct gr_gpu_team *team, struct gr_gpu_connection *connection,
+                               int used);
 
 /* ---- device memory ---- */
 
@@ -138,5 +91,26 @@ enum gr_gpu_pinned_region {
     GR_PINNED_REGIONS
 };
 void *gr_gpu_team_pinned(const struct gr_gpu_team *team, enum gr_gpu_pinned_region region);
+
+/*
+ * ---- set-up: connect.c ----
+ *
+ * The set-up of device links: the device's row of struct gr_link_memory (link/connect.h).
+ *
+ *      reader   leases a slab for tail and slots
+ *      writer   maps it, and replies with a slab for the heads. If its device cannot map the
+ *               reader's memory, it replies with a slab for the whole link in pinned host memory
+ *      reader   maps the writer's slab
+ */
+
+/* Links between devices. */
+extern const struct gr_link_memory gr_gpu_links;
+
+/*
+ * Begin the set-up of an algorithm's links, with step tables and the link ends that kernels read.
+ * algo may be GR_WAY_LEADER: of no links.
+ * Returns 0, or GR_ERR_NOMEM: the join has not begun.
+ */
+int gr_gpu_team_join(struct gr_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root);
 
 #endif

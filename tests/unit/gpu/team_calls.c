@@ -4,8 +4,7 @@
 
 #include "team_net.h"
 
-#include "exec/gpu/kernel_table.h"
-#include "exec/gpu/send_gate.h"
+#include "exec/gpu/op.h"
 #include "link/team.h"
 #include "cuda/copy.h"
 #include "cuda/memory.h"

@@ -6,7 +6,7 @@
 #include "cuda/copy.h"
 #include "cuda/memory.h"
 #include "cuda/stream.h"
-#include "exec/gpu/kernel_table.h"
+#include "exec/gpu/op.h"
 #include "team_rows.h"
 
 /* ---- elements ---- */

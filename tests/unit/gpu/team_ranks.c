@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks of a communicator in one process, and their links (team_ranks.h). */
 #include "cuda/device.h"
-#include "exec/gpu/connect.h"
+#include "exec/gpu/team.h"
 #include "team_net.h"
 
 #include <pthread.h>
