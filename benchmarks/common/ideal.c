@@ -2,7 +2,7 @@
 /* The factors and bounds of ideal.h. */
 #include "ideal.h"
 
-#include "base/interpolate.h"
+#include "tune/machine.h"
 
 #include <math.h>
 #include <stdlib.h>

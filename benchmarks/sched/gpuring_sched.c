@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/words.h"
+#include "base/text.h"
 #include "common/cli.h"
 #include "sched/walk.h"
 #include "sched_print.h"

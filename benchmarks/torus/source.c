@@ -3,7 +3,7 @@
 #include "source.h"
 
 #include "sched/sched.h"
-#include "topo/order.h"
+#include "topo/torus.h"
 #include "common/cli.h"
 
 #include <err.h>

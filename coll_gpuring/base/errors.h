@@ -33,4 +33,11 @@ enum gr_error {
     GR_ERR_TRUNCATE = -22       /* the ranks' calls do not match: only in their bytes */
 };
 
+/* What functions that are polled return; a negative value is an error. */
+
+enum gr_status {
+    GR_DONE = 0,
+    GR_AGAIN = 1 /* not yet: poll again later */
+};
+
 #endif

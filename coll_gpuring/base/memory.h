@@ -54,4 +54,12 @@ static inline void *gr_realloc(void *before, size_t bytes)
     return at;
 }
 
+/* ---- singly linked lists through a member `next` ---- */
+
+/* Remove the first element of a list and assign it to `element`. False: the list is empty. */
+#define GR_POP(element, list) (NULL != ((element) = (list)) && ((list) = (element)->next, 1))
+
+/* Make an element the first of a list. */
+#define GR_PUSH(element, list) ((element)->next = (list), (void) ((list) = (element)))
+
 #endif

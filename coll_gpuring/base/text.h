@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Helpers for reports that are put together in a buffer. */
+/* Text: reports and lists of words that are put together in a buffer, and numbers. */
 #ifndef GR_BASE_TEXT_H
 #define GR_BASE_TEXT_H
 
+#include <locale.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 /*
  * Append " r" for each of n ranks to text, a buffer of `size` bytes of which `used` are used.
@@ -18,6 +20,62 @@ static inline size_t gr_text_ranks(char *text, size_t size, size_t used, const i
         used += (size_t) snprintf(text + used, size - used, " %d", ranks[k]);
     }
     return used;
+}
+
+/* ---- lists of words, for messages ---- */
+
+/* Ends a list that did not fit. */
+#define GR_WORDS_CUT " ..."
+
+/*
+ * Append a space and a word to a list. size: bytes of the buffer, at least sizeof(GR_WORDS_CUT). If
+ * the word does not fit, GR_WORDS_CUT ends the list, and later words are dropped.
+ */
+static inline void gr_words_add(char *list, size_t size, const char *word)
+{
+    const size_t cut = strlen(GR_WORDS_CUT);
+    size_t used = strlen(list);
+
+    if (used >= cut && 0 == strcmp(list + used - cut, GR_WORDS_CUT)) {
+        return;
+    }
+    /* reserve space for GR_WORDS_CUT, which the next word may need */
+    if (used + 1 + strlen(word) + cut < size) {
+        list[used] = ' ';
+        strcpy(list + used + 1, word);
+    } else if (used + cut < size) {
+        strcpy(list + used, GR_WORDS_CUT);
+    }
+}
+
+/*
+ * ---- numbers ----
+ *
+ * With a decimal point, whatever locale the application has set by setlocale(): for files
+ * and parameters. Between enter and leave this thread reads and writes as in C.
+ */
+
+struct gr_c_locale {
+    locale_t c;      /* (locale_t) 0: no memory, nothing was changed */
+    locale_t before; /* this thread's */
+};
+
+static inline struct gr_c_locale gr_c_locale_enter(void)
+{
+    struct gr_c_locale l = {newlocale(LC_ALL_MASK, "C", (locale_t) 0), (locale_t) 0};
+
+    if ((locale_t) 0 != l.c) {
+        l.before = uselocale(l.c);
+    }
+    return l;
+}
+
+static inline void gr_c_locale_leave(struct gr_c_locale l)
+{
+    if ((locale_t) 0 != l.c) {
+        uselocale(l.before);
+        freelocale(l.c);
+    }
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "cuda/image.h"
 #include "cuda/memory.h"
 #include "exec/gpu/kernels.h"
-#include "topo/numa.h"
+#include "topo/cpus.h"
 
 #include <stdlib.h>
 #include <string.h>

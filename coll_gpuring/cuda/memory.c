@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cuda/context.h"
-#include "topo/numa.h"
+#include "topo/cpus.h"
 
 #include <stdlib.h>
 #include <string.h>

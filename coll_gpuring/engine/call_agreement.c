@@ -24,7 +24,6 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "base/status.h"
 #include "exec/gpu/op.h"
 #include "exec/mailbox.h"
 #include "exec/plan.h"

@@ -19,7 +19,7 @@
 #include "base/errors.h"
 #include "base/find_library.h"
 #include "base/memory.h"
-#include "cuda/copy.h"
+#include "cuda/stream.h"
 #include "cuda/device.h"
 #include "cuda/pointer.h"
 #include "exec/gpu/args.h"

@@ -5,7 +5,7 @@
 #include "engine/comm.h"
 #include "engine/runtime.h"
 
-#include "base/status.h"
+#include "base/errors.h"
 
 #include <string.h>
 

@@ -24,7 +24,6 @@
 #include "exec/gpu/team.h"
 #include "sched/protocol.h"
 #include "topo/gpus.h"
-#include "topo/order.h"
 #include "topo/torus.h"
 #include "tune/constants.h"
 

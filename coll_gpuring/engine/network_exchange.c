@@ -7,7 +7,6 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "base/status.h"
 
 #include <stdlib.h>
 

@@ -22,7 +22,7 @@
 #include "engine/setup_messages.h"
 
 #include "base/memory.h"
-#include "base/status.h"
+#include "base/errors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -39,7 +39,6 @@
 #include "engine/stats.h"
 
 #include "base/errors.h"
-#include "base/status.h"
 #include "link/team.h"
 
 #include <stdlib.h>

@@ -14,7 +14,6 @@
 #include "engine/setup.h"
 
 #include "base/errors.h"
-#include "base/status.h"
 #include "base/text.h"
 #include "cuda/device.h"
 #include "exec/gpu/leader.h"

@@ -9,7 +9,7 @@
 #include "engine/run_mailbox.h"
 
 #include "base/memory.h"
-#include "base/status.h"
+#include "base/errors.h"
 #include "engine/failure.h"
 #include "engine/host_steps.h"
 #include "engine/op.h"

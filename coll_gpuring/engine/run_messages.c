@@ -20,7 +20,6 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "base/status.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
 #include "sched/sched.h"

@@ -30,7 +30,6 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "base/status.h"
 #include "cuda/device.h"
 #include "exec/gpu/team.h"
 #include "exec/gpu/leader.h"

@@ -6,7 +6,7 @@
  */
 #include "engine/watchdog.h"
 
-#include "base/status.h"
+#include "base/errors.h"
 #include "engine/comm.h"
 #include "engine/failure.h"
 #include "engine/log.h"

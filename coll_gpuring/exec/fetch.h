@@ -12,7 +12,7 @@
 #ifndef GR_EXEC_FETCH_H
 #define GR_EXEC_FETCH_H
 
-#include "base/status.h"
+#include "base/errors.h"
 #include "link/fifo.h"
 
 #include <stddef.h>

@@ -17,7 +17,7 @@
 #ifndef GR_EXEC_STEPPER_H
 #define GR_EXEC_STEPPER_H
 
-#include "base/status.h"
+#include "base/errors.h"
 #include "sched/split.h"
 #include "sched/walk.h"
 

@@ -2,7 +2,6 @@
 /* Arenas and pinned pages of this process. */
 #include "link/gpu_slab.h"
 
-#include "base/list.h"
 #include "base/memory.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"

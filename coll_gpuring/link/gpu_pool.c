@@ -2,7 +2,6 @@
 /* The pool of a device, the same for both kinds of memory (gpu_slab.c). */
 #include "link/gpu_pool.h"
 
-#include "base/list.h"
 #include "base/memory.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"

@@ -8,13 +8,12 @@
  */
 #include "link/gpu_slab.h"
 
-#include "base/list.h"
 #include "base/memory.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"
 #include "cuda/stream.h"
-#include "topo/numa.h"
+#include "topo/cpus.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -16,7 +16,6 @@
  */
 #include "link/ipc_cache.h"
 
-#include "base/list.h"
 #include "base/memory.h"
 #include "link/ipc_types.h"
 #include "cuda/device.h"

@@ -5,7 +5,6 @@
 #endif
 #include "link/pool.h"
 
-#include "base/list.h"
 #include "base/memory.h"
 #include "link/ranges.h"
 

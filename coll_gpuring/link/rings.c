@@ -4,7 +4,7 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "topo/order.h"
+#include "topo/torus.h"
 
 #include <stdlib.h>
 

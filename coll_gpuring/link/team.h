@@ -16,7 +16,7 @@
 #include "link/pool.h"
 #include "link/rings.h"
 #include "sched/groups.h"
-#include "topo/order.h"
+#include "topo/torus.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include "mpi/fallback.h"
 
 #include "base/memory.h"
-#include "base/status.h"
+#include "base/errors.h"
 #include "engine/lock.h"
 #include "mpi/call.h"
 #include "engine/devices.h"

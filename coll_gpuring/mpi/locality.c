@@ -8,7 +8,6 @@
 #include "mpi/module.h"
 
 #include "base/memory.h"
-#include "topo/order.h"
 #include "topo/torus.h"
 
 #include "ompi/proc/proc.h"

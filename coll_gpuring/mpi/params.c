@@ -15,7 +15,7 @@
 #include "mpi/param_rows.h"
 #include "mpi/selection.h"
 
-#include "base/words.h"
+#include "base/text.h"
 #include "link/lease.h"
 #include "sched/protocol.h"
 #include "sched/sched.h"

@@ -19,7 +19,7 @@
 #include "mpi/runtime.h"
 
 #include "base/memory.h"
-#include "base/status.h"
+#include "base/errors.h"
 #include "exec/mailbox.h"
 #include "link/team.h"
 #include "sched/sched.h"

@@ -15,7 +15,7 @@
 #include "mpi/params.h"
 #include "mpi/runtime.h"
 
-#include "base/c_locale.h"
+#include "base/text.h"
 #include "sched/sched.h"
 #include "timing/timer.h"
 #include "tune/network.h"

@@ -5,7 +5,7 @@
 #endif
 #include "net/rails.h"
 
-#include "base/c_locale.h"
+#include "base/text.h"
 
 #include <arpa/inet.h>
 #include <limits.h>

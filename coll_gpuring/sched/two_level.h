@@ -12,7 +12,7 @@
  * Inside a node: a star around the leader. Between nodes: doubling, or a binomial tree.
  *
  * Nodes without a place in the doubling (algorithm.h) fold. The algorithm "doubling" is the same with
- * each rank for a node (doubling.c).
+ * each rank for a node.
  */
 #ifndef GR_SCHED_TWO_LEVEL_H
 #define GR_SCHED_TWO_LEVEL_H
@@ -75,7 +75,7 @@ static inline int gr_fans(int links)
     return (links + GR_FAN - 1) / GR_FAN;
 }
 
-/* two-level, and doubling (doubling.c). */
+/* two-level, and doubling. */
 uint32_t gr_two_level_len(const struct gr_sched *s);
 struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i);
 

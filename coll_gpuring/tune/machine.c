@@ -5,8 +5,7 @@
 #include "tune/select.h"
 #include "tune/terms.h"
 
-#include "base/c_locale.h"
-#include "base/interpolate.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "sched/protocol.h"
 #include "tune/types.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* Sizes at which copies are measured, in bytes; between them times are interpolated. */
@@ -88,5 +89,28 @@ struct gr_costs gr_machine_costs(const struct gr_machine *m, const struct gr_cos
  * The same between devices, for any question. A protocol that base does not choose stays so.
  */
 struct gr_costs gr_machine_device_costs(const struct gr_machine *m, const struct gr_costs *base);
+
+/*
+ * The value at `bytes` of n >= 1 values at growing sizes: linear in the logarithm of the size;
+ * beyond the first or the last size the value there.
+ */
+static inline double gr_interpolate(const size_t *sizes, const double *values, int n, double bytes)
+{
+    double below, share;
+    int k = 0;
+
+    if (bytes <= (double) sizes[0]) {
+        return values[0];
+    }
+    while (k < n && (double) sizes[k] < bytes) {
+        k++;
+    }
+    if (n == k) {
+        return values[n - 1];
+    }
+    below = (double) sizes[k - 1];
+    share = log(bytes / below) / log((double) sizes[k] / below);
+    return values[k - 1] + share * (values[k] - values[k - 1]);
+}
 
 #endif

@@ -16,7 +16,7 @@ double gr_terms_message(const struct gr_internode *nodes)
 
 /*
  * Between nodes with several rails: as many channels on each, as soon as what a further rail saves
- * is more than what a further message costs its sender (cost_internode.c).
+ * is more than what a further message costs its sender (gr_cost_internode()).
  */
 static size_t on_all_rails(const struct gr_internode *nodes, size_t bytes, size_t channels)
 {

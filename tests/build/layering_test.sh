@@ -17,7 +17,7 @@ only=
 folders='base: base/
 sched: base/ sched/ topo/torus.h
 topo: base/ topo/
-cuda: base/ cuda/ exec/gpu/args.h exec/gpu/kernels.h exec/gpu/leader_args.h topo/numa.h
+cuda: base/ cuda/ exec/gpu/args.h exec/gpu/kernels.h exec/gpu/leader_args.h topo/cpus.h
 link: base/ link/ cuda/ sched/ topo/
 exec: base/ exec/ link/ cuda/ sched/ topo/
 tune: base/ tune/ sched/ topo/
@@ -171,7 +171,7 @@ check() {
 }
 
 check "schedules know only schedules, and the torus" own_folders coll_gpuring/sched/split.c '#include "../link/fifo.h"'
-check "topology knows only topology" own_folders coll_gpuring/topo/order.c '#include "sched/step.h"'
+check "topology knows only topology" own_folders coll_gpuring/topo/cpus.c '#include "sched/step.h"'
 check "links know no executor" own_folders coll_gpuring/link/pool.c '#include "exec/plan.h"'
 check "executors know schedules and topology, not tuning" own_folders coll_gpuring/exec/plan.h \
     '#  include "../tune/select.h"'

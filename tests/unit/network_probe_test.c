@@ -25,7 +25,6 @@
 #include "engine/runtime.h"
 
 #include "base/errors.h"
-#include "base/status.h"
 #include "net/tcp_round_trip.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))

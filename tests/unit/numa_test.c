@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory near a device (topo/numa.h): the NUMA node of a device, and the thread's memory policy. */
-#include "topo/numa.h"
+/* Memory near a device (topo/cpus.h): the NUMA node of a device, and the thread's memory policy. */
+#include "topo/cpus.h"
 
 #include "gpus_test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Orders of ranks (topo/order.h): the snake along a torus.
+ * Orders of ranks (topo/torus.h): the snake along a torus.
  *
  * What is true of the snake's closing edge: the last position lies at the far end of the highest
  * dimension that is longer than 1; where that extent is even, or no other is longer than 1, this is
@@ -8,7 +8,7 @@
  * the ring closes over a diagonal.
  */
 #include "rng.h"
-#include "topo/order.h"
+#include "topo/torus.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -31,7 +31,6 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 #define gr_staged_end tested_end
 #define gr_staged_free tested_free
 #define gr_staged_waits tested_waits
-#include "cuda/copy.h"
 #include "cuda/stream.h"
 #include "exec/staged.c"
 #undef GR_FINAL

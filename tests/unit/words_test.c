@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of words (base/words.h): nothing is written behind their buffer, and a list that is cut
+ * Lists of words (base/text.h): nothing is written behind their buffer, and a list that is cut
  * says so.
  */
-#include "base/words.h"
+#include "base/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "exec/gpu/remote.h"
-#include "cuda/copy.h"
+#include "cuda/stream.h"
 #include "cuda/device.h"
 
 #include "link/team.h"

@@ -4,11 +4,10 @@
 
 #include "base/memory.h"
 #include "base/now.h"
-#include "base/status.h"
-#include "cuda/copy.h"
+#include "base/errors.h"
+#include "cuda/stream.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
-#include "cuda/stream.h"
 #include "exec/gpu/leader_state.h"
 
 #include <stdlib.h>

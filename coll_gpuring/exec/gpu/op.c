@@ -2,7 +2,7 @@
 /* The device executor (op.h). */
 #include "exec/gpu/op.h"
 
-#include "base/status.h"
+#include "base/errors.h"
 #include "cuda/stream.h"
 #include "exec/gpu/remote.h"
 #include "link/team.h"

@@ -7,9 +7,8 @@
 #include "mpi/staging/copy_stream.h"
 
 #include "base/errors.h"
-#include "cuda/copy.h"
-#include "cuda/device.h"
 #include "cuda/stream.h"
+#include "cuda/device.h"
 
 /*
  * On a stream of ours, which does not wait for what was put on default streams since the points. 0

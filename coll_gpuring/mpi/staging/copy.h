@@ -4,7 +4,7 @@
 #define GR_STAGING_COPY_H
 
 #include "mpi/ompi.h"
-#include "cuda/copy.h"
+#include "cuda/stream.h"
 
 BEGIN_C_DECLS
 

@@ -18,7 +18,7 @@
 #include "mpi/staging/p2p_pipeline.h"
 
 #include "base/memory.h"
-#include "base/status.h"
+#include "base/errors.h"
 #include "engine/devices.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
@@ -28,9 +28,8 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
-#include "cuda/copy.h"
-#include "cuda/pointer.h"
 #include "cuda/stream.h"
+#include "cuda/pointer.h"
 
 #include "ompi/mca/pml/pml.h"
 

@@ -13,7 +13,7 @@
 #include "mpi/staging/p2p_split.h"
 
 #include "base/memory.h"
-#include "base/status.h"
+#include "base/errors.h"
 #include "engine/params.h"
 #include "mpi/call.h"
 #include "engine/failure.h"

@@ -22,9 +22,8 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
-#include "cuda/copy.h"
-#include "cuda/device.h"
 #include "cuda/stream.h"
+#include "cuda/device.h"
 
 /* Bytes of a segment, at most; the least call that is cut. Equal on all ranks. */
 #define SEGMENT ((size_t) 1 << 20)

@@ -22,7 +22,7 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/sparse_layout.h"
 
-#include "cuda/copy.h"
+#include "cuda/stream.h"
 #include "cuda/pointer.h"
 #include "link/lease.h"
 

@@ -158,7 +158,7 @@ int __wrap_madvise(void *at, size_t bytes, int advice)
     return FAULT_DUE("madvise") ? fail_with(EINVAL) : __real_madvise(at, bytes, advice);
 }
 
-/* The component's have no more than five arguments (topo/numa.c). */
+/* The component's have no more than five arguments (topo/cpus.c). */
 long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 {
     return FAULT_DUE("syscall") ? fail_with(ENOSYS) : __real_syscall(number, a, b, c, d, e);

@@ -8,11 +8,10 @@
 #define _GNU_SOURCE 1
 #endif
 #include "sanitizer/sanitizer.h"
-#include "cuda/copy.h"
+#include "cuda/stream.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
 #include "cuda/memory.h"
-#include "cuda/stream.h"
 #include "device_app.h"
 
 #include <sched.h>

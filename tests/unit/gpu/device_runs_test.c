@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies of many runs (cuda/copy.h): runs that are rows of a rectangle become one copy. */
+/* Copies of many runs (cuda/stream.h): runs that are rows of a rectangle become one copy. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "cuda/copy.h"
+#include "cuda/stream.h"
 #include "cuda/device.h"
 #include "device_app.h"
 

@@ -9,7 +9,7 @@
 #include "device_app.h"
 
 #include "link/gpu_pool.h"
-#include "cuda/copy.h"
+#include "cuda/stream.h"
 #include "cuda/device.h"
 
 #define MIB ((size_t) 1 << 20)

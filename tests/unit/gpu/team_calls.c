@@ -6,9 +6,8 @@
 
 #include "exec/gpu/op.h"
 #include "link/team.h"
-#include "cuda/copy.h"
-#include "cuda/memory.h"
 #include "cuda/stream.h"
+#include "cuda/memory.h"
 
 #include "rng.h"
 

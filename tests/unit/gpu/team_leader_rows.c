@@ -5,7 +5,7 @@
  */
 #include "team_rows.h"
 
-#include "cuda/copy.h"
+#include "cuda/stream.h"
 #include "cuda/memory.h"
 #include "exec/gpu/leader.h"
 #include "link/board.h"
