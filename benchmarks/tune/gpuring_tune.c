@@ -17,7 +17,7 @@
 #include "base/errors.h"
 #include "exec/reduce.h"
 #include "topo/cpus.h"
-#include "tune/measure.h"
+#include "tune/machine.h"
 #include "tune/tune_file.h"
 
 #include "common/cli.h"

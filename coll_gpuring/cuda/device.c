@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "cuda/context.h"
-#include "cuda/image.h"
 #include "cuda/memory.h"
 #include "exec/gpu/kernels.h"
 #include "topo/cpus.h"

@@ -14,7 +14,7 @@
 
 /*
  * The oldest supported driver: CUDA 12.0, which introduced cuLibraryLoadData. Kernels need the major
- * version of the toolkit that compiled them (image.h).
+ * version of the toolkit that compiled them (image.c).
  */
 #define GR_CUDA_LEAST 12000
 

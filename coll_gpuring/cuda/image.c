@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file GR_FATBIN, embedded (image.h), so the CUDA toolkit is needed for building only. */
-#include "cuda/image.h"
+/*
+ * The kernels (context.h): the file GR_FATBIN, embedded, so the CUDA toolkit is needed for building
+ * only; and loading them.
+ */
+#include "cuda/context.h"
 
 const int gr_cuda_image_toolkit = GR_CUDA_TOOLKIT;
 

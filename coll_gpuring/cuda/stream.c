@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "cuda/context.h"
-#include "cuda/image.h"
 
 #include <stdlib.h>
 

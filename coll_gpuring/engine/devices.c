@@ -17,7 +17,7 @@
 #include "engine/runtime.h"
 
 #include "base/errors.h"
-#include "base/find_library.h"
+#include "base/system.h"
 #include "base/memory.h"
 #include "cuda/stream.h"
 #include "cuda/device.h"

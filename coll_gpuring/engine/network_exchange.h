@@ -16,7 +16,7 @@
 
 #include "engine/network_questions.h"
 
-#include "net/tcp_round_trip.h"
+#include "tune/network.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "link/fifo.h"
-#include "sched/algorithm.h"
+#include "sched/cost.h"
 #include "sched/sched.h"
 #include "topo/torus.h"
 

@@ -3,7 +3,7 @@
 #include "mpi/runtime.h"
 
 #include "base/errors.h"
-#include "base/now.h"
+#include "base/system.h"
 
 #include "ompi/mca/pml/pml.h"
 #include "ompi/proc/proc.h"

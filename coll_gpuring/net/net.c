@@ -5,7 +5,7 @@
 #include "net/net_state.h"
 
 #include "base/memory.h"
-#include "base/now.h"
+#include "base/system.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -132,7 +132,7 @@ void gr_net_wake(struct gr_net_link *l);
 /* The same for links whose doorbells were rung. */
 void gr_net_take_rung(struct gr_net *net);
 
-/* ---- sending and receiving of one link: link_progress.c ---- */
+/* ---- sending and receiving of one link ---- */
 
 /* Whether a writer has a slot that can be sent now. */
 int gr_net_can_send(const struct gr_net_link *l);

@@ -6,7 +6,7 @@
  */
 #include "net/ucx.h"
 
-#include "base/now.h"
+#include "base/system.h"
 
 #include <stdio.h>
 #include <stdlib.h>

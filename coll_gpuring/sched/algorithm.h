@@ -117,17 +117,6 @@ static inline int gr_place_bits(int n)
     return bits;
 }
 
-/* Rounds in which n can be reached, doubling: log2 n, rounded up. */
-static inline int gr_doubling_rounds(int n)
-{
-    int rounds = 0;
-
-    while (1 << rounds < n) {
-        rounds++;
-    }
-    return rounds;
-}
-
 /*
  * The place of number x, or of the one that it folds into; the number at a place, n for the place
  * behind the last.
@@ -162,25 +151,5 @@ static inline void gr_step_to(const struct gr_sched *s, struct gr_step *t, int p
 {
     t->to[t->nto++] = gr_rank_at(s, pos);
 }
-
-/* ---- for `links`: formulas that several algorithms have ---- */
-
-/* One: rings and chains. */
-struct gr_links_count gr_links_one(int p, const struct gr_torus *torus);
-
-/* Four: the parents and children of a rank in two binary trees. */
-struct gr_links_count gr_links_two_trees(int p, const struct gr_torus *torus);
-
-/* To all others. */
-struct gr_links_count gr_links_all(int p, const struct gr_torus *torus);
-
-/* log2 p, rounded up: doubling. */
-struct gr_links_count gr_links_doubling(int p, const struct gr_torus *torus);
-
-/* The same along each dimension of a torus. */
-struct gr_links_count gr_links_torus_doubling(int p, const struct gr_torus *torus);
-
-/* A leader of `ranks` ranks, whose links to and from the others of its node come to those given. */
-struct gr_links_count gr_links_leaders(int ranks, int between);
 
 #endif

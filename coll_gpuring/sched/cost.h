@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the cost functions of algorithms are given, what they say, and what they have in common.
- * tune/ fills the terms and makes the choice. Times are in microseconds.
+ * What the cost functions of algorithms are given, what they say, and what they have in common; the
+ * same of numbers of links. tune/ fills the terms and makes the choice. Times are in microseconds.
  *
  * All of it is equal on all ranks, so that all ranks choose alike.
  */
@@ -126,5 +126,36 @@ int gr_cost_ranks_by_node(const struct gr_cost_terms *t);
 
 /* For oneshot and twoshot: between nodes flat_ranks, inside a node shot_ranks. */
 int gr_cost_ranks_of_shots(const struct gr_cost_terms *t);
+
+/* ---- for `links` of a descriptor: formulas that several algorithms have ---- */
+
+/* Rounds in which n can be reached, doubling: log2 n, rounded up. */
+static inline int gr_doubling_rounds(int n)
+{
+    int rounds = 0;
+
+    while (1 << rounds < n) {
+        rounds++;
+    }
+    return rounds;
+}
+
+/* One: rings and chains. */
+struct gr_links_count gr_links_one(int p, const struct gr_torus *torus);
+
+/* Four: the parents and children of a rank in two binary trees. */
+struct gr_links_count gr_links_two_trees(int p, const struct gr_torus *torus);
+
+/* To all others. */
+struct gr_links_count gr_links_all(int p, const struct gr_torus *torus);
+
+/* log2 p, rounded up: doubling. */
+struct gr_links_count gr_links_doubling(int p, const struct gr_torus *torus);
+
+/* The same along each dimension of a torus. */
+struct gr_links_count gr_links_torus_doubling(int p, const struct gr_torus *torus);
+
+/* A leader of `ranks` ranks, whose links to and from the others of its node come to those given. */
+struct gr_links_count gr_links_leaders(int ranks, int between);
 
 #endif

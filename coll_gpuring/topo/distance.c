@@ -15,7 +15,7 @@
  * Only PCI devices and bridges are loaded. Discovery of OS devices would initialize CUDA and other
  * libraries in hwloc's plugins.
  */
-#include "topo/distance.h"
+#include "topo/gpus.h"
 
 #include "base/memory.h"
 #include "topo/nvml.h"

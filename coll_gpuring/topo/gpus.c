@@ -7,7 +7,6 @@
 #include "topo/gpus.h"
 
 #include "base/memory.h"
-#include "topo/distance.h"
 
 #include <stdlib.h>
 #include <string.h>

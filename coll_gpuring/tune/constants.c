@@ -6,7 +6,7 @@
 #include "tune/constants.h"
 
 #include "base/errors.h"
-#include "base/now.h"
+#include "base/system.h"
 
 #include <stdio.h>
 #include <string.h>

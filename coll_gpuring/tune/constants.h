@@ -9,7 +9,6 @@
 #include "sched/protocol.h"
 #include "topo/cpus.h"
 #include "tune/machine.h"
-#include "tune/measure.h"
 
 #include <sched.h>
 #include <stddef.h>

@@ -6,11 +6,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* processor sets */
 #endif
-#include "tune/measure.h"
+#include "tune/machine.h"
 
 #include "base/cma.h"
+#include "base/system.h"
 #include "base/errors.h"
-#include "base/now.h"
 
 #include <pthread.h>
 #include <sched.h>

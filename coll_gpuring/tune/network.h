@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Between two processes on different nodes. Ranks send this to each other as bytes: no padding, no
@@ -48,5 +49,31 @@ struct gr_network gr_network_class(const struct gr_network *n, struct gr_network
 /* What was measured, and the classes, as text for messages. Returns buf. */
 const char *gr_network_text(const struct gr_network *n, struct gr_network_use use, char *buf,
                             size_t size);
+
+/*
+ * The round trip of the network between two processes, as the kernel measures it on the TCP
+ * connections between them. Kernels acknowledge packets themselves, so this time includes no wait
+ * of a process for a core.
+ */
+
+enum { GR_TCP_MOST = 512 }; /* connections of a process that are listed */
+
+/*
+ * TCP connections that a process has ends of. Ranks send this to each other as bytes. A connection
+ * has one number, which its two ends compute alike of their addresses and ports.
+ */
+struct gr_tcp_connections {
+    uint64_t n;                   /* in number[] */
+    uint64_t number[GR_TCP_MOST]; /* the rest is zero */
+};
+
+/* Those of this process, whoever opened them. */
+void gr_tcp_list(struct gr_tcp_connections *list);
+
+/*
+ * Seconds of the shortest round trip that the kernel has seen on a connection of this process that
+ * is in the other process's list; 0: there is none, or the kernel does not say.
+ */
+double gr_tcp_round_trip(const struct gr_tcp_connections *other);
 
 #endif

@@ -4,7 +4,7 @@
 #define GR_TESTS_FAKE_NVML_H
 
 #include "topo/nvml.h"
-#include "topo/distance.h"
+#include "topo/gpus.h"
 
 enum { FAKE_MOST = 16, FAKE_SWITCH_BUS = 0xf0 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is measured of a machine (tune/measure.h), the constants made of it (tune/machine.h), and
+ * What is measured of a machine (tune/measure.c), the constants made of it (tune/machine.h), and
  * what may depend on them: how bytes are copied, but never the order in which more than two ranks
  * reduce.
  */
@@ -30,7 +30,6 @@
 #include "exec/reduce.h"
 #include "select_questions.h"
 #include "tune/machine.h"
-#include "tune/measure.h"
 #include "tune/constants.h"
 
 /* ---- the kernel, as the measurement sees it ---- */

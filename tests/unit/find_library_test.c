@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Libraries are found where the dynamic linker would find them (base/find_library.h). */
-#include "base/find_library.h"
+/* Libraries are found where the dynamic linker would find them (base/system.h). */
+#include "base/system.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

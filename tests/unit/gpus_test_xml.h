@@ -14,7 +14,7 @@
 #ifndef GR_TESTS_GPUS_TEST_XML_H
 #define GR_TESTS_GPUS_TEST_XML_H
 
-#include "topo/distance.h"
+#include "topo/gpus.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -25,7 +25,7 @@
 #include "engine/runtime.h"
 
 #include "base/errors.h"
-#include "net/tcp_round_trip.h"
+#include "tune/network.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -3,7 +3,7 @@
 #include "exec/gpu/leader.h"
 
 #include "base/memory.h"
-#include "base/now.h"
+#include "base/system.h"
 #include "base/errors.h"
 #include "cuda/stream.h"
 #include "cuda/device.h"

@@ -6,7 +6,7 @@
 #include "cuda/stream.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
-#include "cuda/image.h"
+#include "cuda/context.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"
 #include "device_app.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The round trip between two processes by their TCP connections (net/tcp_round_trip.h): only one
+ * The round trip between two processes by their TCP connections (tune/network.h): only one
  * that joins the two counts, over IPv4 and IPv6, and nothing else that has a descriptor does.
  */
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "net/tcp_round_trip.h"
+#include "tune/network.h"
 
 static struct sockaddr_in loopback(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking for a library as the dynamic linker does (find_library.h). */
+/* Looking for a library as the dynamic linker does (system.h). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* memmem */
 #endif
-#include "base/find_library.h"
+#include "base/system.h"
 
 #include <fcntl.h>
 #include <limits.h>
