@@ -10,11 +10,10 @@
 #ifndef GR_ENGINE_CALL_AGREEMENT_H
 #define GR_ENGINE_CALL_AGREEMENT_H
 
-#include "engine/comm.h"
-#include "engine/params.h"
+#include "comm/params.h"
+#include "exec/executor.h"
+#include "exec/op.h"
 
-#include "exec/mailbox.h"
-#include "link/ipc_cache.h"
 #include "link/team.h"
 
 #include <stdbool.h>
@@ -22,60 +21,7 @@
 #include <stdint.h>
 
 struct gr_op_queue;
-struct gr_op;
 struct gr_setup;
-
-/* What a rank tells all others about its call. All but device, freed and output must be equal. */
-struct gr_call_record {
-    uint64_t seq;                /* number of the call in the order of the communicator */
-    uint64_t bytes;              /* as bandwidth is counted */
-    int32_t root;                /* 0 where the call has none */
-    int16_t kernel;              /* enum gr_kernel; -1: no kernel for the type and operation */
-    uint8_t call;                /* enum gr_call_id */
-    uint8_t device;              /* 1: some buffer of this rank is on a device */
-    uint64_t freed;              /* names of memory that others unmap (link/ipc_cache.h) */
-    struct gr_ipc_handle output; /* of the receive buffer; sent only with zero copy */
-};
-#define GR_CALL_RECORD_SHORT offsetof(struct gr_call_record, output)
-
-/*
- * The records of all ranks without output, combined by bitwise or: between nodes no rank needs them
- * one by one. A bit set in both masks differs between ranks.
- */
-#define GR_CALL_RECORD_WORDS (GR_CALL_RECORD_SHORT / sizeof(uint64_t))
-struct gr_combined_records {
-    uint64_t ones[GR_CALL_RECORD_WORDS], zeros[GR_CALL_RECORD_WORDS];
-    uint64_t first[GR_CALL_RECORD_WORDS]; /* rank 0's record */
-};
-
-/* What an op does with an agreement. */
-enum gr_agreement_use {
-    GR_AGREEMENT_NONE,  /* nothing: its executor is picked at the call */
-    GR_AGREEMENT_FIRST, /* begins with it: its executor is picked then */
-    GR_AGREEMENT_ONLY   /* ends with it: it only asks whether some buffer is on a device */
-};
-
-/* Between nodes, the exchange in progress. */
-enum gr_agreement_round {
-    GR_ROUND_COMBINED, /* combined records */
-    GR_ROUND_SINGLE    /* records one by one, for their IPC handles */
-};
-
-/* An op's agreement. All zero at first; records and what follows are kept for the next call. */
-struct gr_call_agreement {
-    enum gr_agreement_use use;            /* what the op does with it */
-    enum gr_agreement_round round;        /* between nodes: the exchange in progress */
-    int result;                           /* between nodes: 0, or -1 when calls differ */
-    struct gr_call_record record;         /* this rank's */
-    struct gr_combined_records combined;  /* between nodes: this rank's, then all ranks' */
-    struct gr_mailbox_call exchange;      /* inside a node: the allgather of records on boards */
-    struct gr_call_record *records;       /* [rank]; owned */
-    const struct gr_ipc_handle **handles; /* [rank]: of receive buffers, in records */
-    size_t *spots;                        /* [rank]: bytes from records to the rank's record */
-    int nrecords;                         /* ranks for which there is room */
-    unsigned char *scratch;               /* between nodes: GR_TMP of the exchange; owned */
-    size_t scratch_bytes;                 /* of scratch */
-};
 
 /*
  * Write this rank's record of the op. device: whether a buffer of this rank is on a device. Sets

@@ -5,20 +5,15 @@
  */
 #include "engine/choose.h"
 
-#include "engine/call_agreement.h"
-#include "engine/collectives.h"
-#include "engine/comm_queues.h"
-#include "engine/device_use.h"
-#include "engine/log.h"
+#include "comm/collectives.h"
+#include "comm/comm.h"
+#include "comm/params.h"
+#include "comm/runtime.h"
 #include "engine/network_probe.h"
-#include "engine/op.h"
-#include "engine/op_queue.h"
-#include "engine/pick.h"
-#include "engine/process.h"
-#include "engine/setup_bound.h"
-#include "engine/stats.h"
-#include "engine/comm.h"
-#include "engine/params.h"
+#include "exec/executor.h"
+#include "exec/op.h"
+#include "exec/run_host.h"
+#include "exec/setup_messages.h"
 
 #include "base/errors.h"
 #include "exec/gpu/args.h"
@@ -391,6 +386,36 @@ static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
     op->fallback = GR_FALLBACK_MEMORY;
     op->without_links = !may_leave(op);
     return op->without_links ? 0 : GR_ERR_FALLBACK;
+}
+
+/*
+ * All ranks pick the same one, except that each rank decides alone whether its host steps overlap
+ * with copies of its staged buffers: the messages are the same.
+ */
+const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op)
+{
+    const struct gr_executor *replaced;
+
+    if (op->agreed.kernels) {
+        return GR_WAY_LEADER == op->choice.way ? &mca_coll_gpuring_run_leader
+                                               : &mca_coll_gpuring_run_device;
+    }
+    if (op->without_links) {
+        return &mca_coll_gpuring_run_messages;
+    }
+    /*
+     * A nonblocking call cannot fall back: it is completed here without links. Not before its
+     * start, since a rank may learn earlier than others that links are refused.
+     */
+    if (op->nonblocking && GR_OP_START == op->phase &&
+        GR_LINKS_REFUSED == mca_coll_gpuring_host_links(op)) {
+        return &mca_coll_gpuring_run_messages;
+    }
+    if (GR_WAY_MAILBOX == op->choice.way) {
+        return &mca_coll_gpuring_run_mailbox;
+    }
+    replaced = op->hooks->replace_host(op);
+    return NULL != replaced ? replaced : &mca_coll_gpuring_run_host;
 }
 
 static int choose(struct gr_comm *comm, struct gr_op *op)

@@ -1,42 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the algorithm of a call: the questions to the cost model (tune/select.h). */
+/* Chooses the algorithm of a call, by questions to the cost model (tune/select.h); its executor. */
 #ifndef GR_ENGINE_CHOOSE_H
 #define GR_ENGINE_CHOOSE_H
 
-#include "engine/comm.h"
+#include "comm/comm.h"
+#include "exec/executor.h"
 
 #include "sched/protocol.h"
 #include "tune/select.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+struct gr_executor;
 struct gr_op;
-
-/*
- * Calls of one size follow each other, so a queue keeps its last choices. That made at the call is
- * kept by the thread that makes the calls; those after an agreement by the thread that drives the
- * queue, which may be the progress thread.
- */
-enum gr_chosen_when {
-    GR_CHOSEN_AT_CALL,
-    GR_CHOSEN_TO_ASK,         /* at the call: whether it is worth an agreement */
-    GR_CHOSEN_IN_TURN,        /* after the network between nodes was measured */
-    GR_CHOSEN_AGREED_HOST,    /* after an agreement: the host runs the call */
-    GR_CHOSEN_AGREED_KERNELS, /* after an agreement: kernels do */
-    GR_NCHOSEN
-};
-
-/* The last choice, for the next call with the same arguments of the model. */
-struct gr_chosen {
-    size_t bytes;            /* of the call; 0: there is no choice yet */
-    size_t post_bytes;       /* most that a rank posts to a mailbox */
-    enum gr_path path;       /* devices only */
-    bool tuned;              /* devices only: it follows the tuning file's constants of them */
-    bool fetches;            /* host memory only: single copy is allowed */
-    struct gr_choice choice; /* what was chosen */
-    bool bounded;            /* its links may be made, whatever the root (engine/setup_bound.h) */
-};
 
 /*
  * Whether the op begins with an agreement. Between nodes an agreement takes a round trip, so short
@@ -73,5 +51,47 @@ struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm);
  * chunks once more.
  */
 void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op);
+
+/*
+ * The executor for an op whose algorithm has been chosen. It depends on the choice, on what the
+ * ranks agreed on (op->agreed), on the phase, and on the links; call again when one of them has
+ * changed.
+ */
+const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op);
+
+/* ---- the bound of what set-ups may need (setup_bound.c) ---- */
+
+/*
+ * The bound of what a set-up of links in host memory may need (link/need.h): coll_gpuring_setup_mib
+ * per rank, or more where the bytes of the call justify it. It depends only on what all ranks know
+ * alike, and holds before any message is sent.
+ *
+ *      justified       the links' memory is at most GR_JUSTIFIED times the bytes of the call
+ *      within bound    the memory is at most the bound; of an algorithm whose links depend on the
+ *                      root: for the first roots, as many as half of the bound has room for
+ *      free            some call has asked for these links before; not for a reduction, and not
+ *                      where calls may be chosen in another order on each rank
+ */
+
+/* With the default of four slots: a call that fills a slot of each link. */
+#define GR_JUSTIFIED 4
+
+/* Whether the links of a choice for `bytes` may be made, whatever the root and the calls before. */
+bool mca_coll_gpuring_setup_always(const struct gr_comm *comm, const struct gr_choice *choice,
+                                   size_t bytes);
+
+/* Whether the links of a choice may be made for an op, or need not be. */
+bool mca_coll_gpuring_setup_allowed(const struct gr_comm *comm, const struct gr_op *op,
+                                    const struct gr_choice *choice);
+
+/*
+ * The algorithms, as bits, whose links may not be made for an op, with as many channels and
+ * messages as small as in that choice.
+ */
+uint32_t mca_coll_gpuring_setup_denied(const struct gr_comm *comm, const struct gr_op *op,
+                                       const struct gr_choice *choice);
+
+/* The memory per rank that a choice's links need, in bytes. */
+size_t mca_coll_gpuring_setup_need(const struct gr_comm *comm, const struct gr_choice *choice);
 
 #endif

@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queues of a communicator, which the first call that needs one makes. */
+/*
+ * The beginning and end of a communicator (comm/comm.h); its queues, which the first call that
+ * needs one makes; and the optional progress thread, which drives them.
+ */
 #ifndef GR_ENGINE_COMM_QUEUES_H
 #define GR_ENGINE_COMM_QUEUES_H
 
-#include "engine/comm.h"
-#include "engine/params.h"
-
-#include "exec/stepper.h"
+#include "comm/collectives.h"
+#include "comm/comm.h"
+#include "comm/process.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-struct gr_op_queue;
-
-/* Most channels between nodes: the same number on each rail. */
-static inline uint32_t gr_nodes_channels(const struct gr_comm *comm)
-{
-    uint32_t n = (uint32_t) comm->params.value[GR_PARAM_NODES_CHANNELS],
-             rails = (uint32_t) comm->rails;
-    uint32_t each = (n + rails - 1) / rails, most = GR_MAX_CHANNELS / rails;
-
-    return rails * (each < most ? each : most);
-}
-
-/* Most channels between devices. */
-static inline uint32_t gr_device_channels(const struct gr_comm *comm)
-{
-    return NULL != comm->remote ? gr_nodes_channels(comm)
-                                : (uint32_t) comm->params.value[GR_PARAM_DEVICE_CHANNELS];
-}
 
 /*
  * A queue without links. The communicator must outlive it. nsets: sets of its boards;
@@ -48,5 +31,20 @@ int mca_coll_gpuring_queue_make(struct gr_comm *comm, enum gr_call_order order);
  * after gpuring has taken the communicator. NULL: no memory.
  */
 struct gr_op_queue *mca_coll_gpuring_queue_of(struct gr_comm *comm, enum gr_call_order order);
+
+/* init: no call yet. free: its queues, and what it owns. */
+void mca_coll_gpuring_comm_init(struct gr_comm *comm, struct gr_process *process);
+void mca_coll_gpuring_comm_free(struct gr_comm *comm);
+
+/* ---- the progress thread ---- */
+
+/*
+ * Start it at the first nonblocking call (device: that may be on devices), where the parameter
+ * wants it.
+ */
+void mca_coll_gpuring_thread_need(struct gr_process *process, bool device);
+
+/* At the end of the component: stop the thread, if it runs, and wait for its end. */
+void mca_coll_gpuring_thread_close(struct gr_process *process);
 
 #endif

@@ -3,34 +3,244 @@
  * The probe of network_probe.h, in phases of nonblocking messages:
  *
  *      ASK      all ranks learn whether one of them knows the network from another communicator,
- *               and which is the lowest rank on another node than rank 0 (dissemination.h)
+ *               and which is the lowest rank on another node than rank 0, by dissemination
+ *               (setup_messages.h)
  *      MEASURE  if none does: rank 0 and that rank, its partner, exchange messages
- *               (network_exchange.h)
  *      TELL     all ranks learn rank 0's result in the same way; those that have no part in the
  *               exchange wait here meanwhile
+ *
+ * The exchange: requests of rank 0 (network_questions.h), trains of messages, and replies.
+ *
+ *      request of rank 0                     the partner replies
+ *      ping                                  at once
+ *      train (count, bytes), and messages    when it has received all the messages
+ *      end                                   where ranks share cores: its TCP connections
+ *
+ * A request goes out when the reply to the one before is there. Where ranks share cores rank 0 then
+ * asks the kernel for the round trip of the connections that it has with its partner.
  */
 #include "engine/network_probe.h"
 
-#include "engine/comm.h"
-#include "engine/dissemination.h"
-#include "engine/log.h"
-#include "engine/network_exchange.h"
-#include "engine/op_queue.h"
-#include "engine/params.h"
-#include "engine/process.h"
-#include "engine/runtime.h"
-#include "engine/setup_messages.h"
+#include "comm/comm.h"
+#include "comm/params.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
+#include "engine/network_questions.h"
+#include "exec/setup_messages.h"
 
-#include "base/memory.h"
 #include "base/errors.h"
+#include "base/memory.h"
+#include "tune/network.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- the exchange ---- */
+
+/* Tags, from the highest of the exchange down. */
+enum { TAG_REQUEST, TAG_TRAIN, EXCHANGE_TAGS };
+
+/* The messages of a train that rank 0 sends and its partner receives. */
+struct train {
+    unsigned char *buffer;                          /* [request.window][request.bytes]; owned */
+    struct gr_message *messages[GR_NETWORK_WINDOW]; /* in flight, by number modulo the window */
+    int posted;                                     /* messages that were posted */
+    int over;                                       /* messages that are complete */
+};
+
+/* One end of the exchange. */
+struct exchange {
+    const struct gr_comm *comm;               /* borrowed */
+    int peer;                                 /* rank of the other end */
+    int tag;                                  /* the highest of its tags */
+    struct gr_network_questions questions;    /* rank 0's */
+    struct gr_network_request request, reply; /* in flight */
+    struct gr_message *messages[2];           /* received, sent: a request and a reply */
+    struct train train;                       /* that follows the request */
+    bool listed;                              /* the partner has sent its connections */
+    struct gr_tcp_connections connections;    /* the partner's; in flight after the end */
+};
+
+static int post_send(struct exchange *x, const void *what, size_t bytes)
+{
+    return gr_runtime_send(x->comm, what, bytes, x->peer, x->tag - TAG_REQUEST, &x->messages[1]);
+}
+
+static int post_receive(struct exchange *x, void *what, size_t bytes)
+{
+    return gr_runtime_receive(x->comm, what, bytes, x->peer, x->tag - TAG_REQUEST, &x->messages[0]);
+}
+
+/* ---- trains ---- */
+
+static int post_of_train(struct exchange *x, bool send, int slot)
+{
+    size_t bytes = (size_t) x->request.bytes;
+    unsigned char *at = x->train.buffer + (size_t) slot * bytes;
+    struct gr_message **message = &x->train.messages[slot];
+    int tag = x->tag - TAG_TRAIN;
+
+    return send ? gr_runtime_send(x->comm, at, bytes, x->peer, tag, message)
+                : gr_runtime_receive(x->comm, at, bytes, x->peer, tag, message);
+}
+
+/* Keep a window of the train's messages in flight: 1 when all are complete, 0, or an error. */
+static int move_train(struct exchange *x, bool send)
+{
+    const struct gr_network_request *r = &x->request;
+    struct train *t = &x->train;
+    int rc;
+
+    while (t->over < r->count) {
+        if (t->posted < r->count && t->posted < t->over + r->window) {
+            rc = post_of_train(x, send, t->posted++ % r->window);
+            if (0 != rc) {
+                return rc;
+            }
+            continue;
+        }
+        rc = gr_runtime_test(&t->messages[t->over % r->window]);
+        if (1 != rc) {
+            return rc;
+        }
+        t->over++;
+    }
+    return 1;
+}
+
+static void begin_train(struct exchange *x)
+{
+    x->train.posted = x->train.over = 0;
+}
+
+/* ---- rank 0 ---- */
+
+/* The partner has replied to the end: take the round trip of the connections with it. */
+static void conclude(struct exchange *x)
+{
+    struct gr_network *result = &x->questions.result;
+
+    if (x->comm->oversubscribed && gr_network_good(result)) {
+        result->wire = (float) (1e6 * gr_tcp_round_trip(&x->connections) / 2);
+    }
+}
+
+/* Send the request that is to be sent next, and await its reply, if it has one. */
+static int ask(struct exchange *x)
+{
+    int rc = 0;
+
+    begin_train(x);
+    x->request = x->questions.request;
+    if (GR_NETWORK_END != x->request.count) {
+        rc = post_receive(x, &x->reply, sizeof(x->reply));
+    } else if (x->comm->oversubscribed) {
+        rc = post_receive(x, &x->connections, sizeof(x->connections));
+    }
+    return 0 == rc ? post_send(x, &x->request, sizeof(x->request)) : rc;
+}
+
+static int poll_asking(struct exchange *x, uint64_t *moved)
+{
+    int rc;
+
+    for (;;) {
+        rc = move_train(x, true);
+        rc = 1 == rc ? gr_runtime_test_all(x->messages, 2) : rc;
+        if (1 != rc) {
+            return 0 == rc ? GR_AGAIN : rc;
+        }
+        ++*moved;
+        if (GR_NETWORK_END == x->request.count) {
+            conclude(x);
+            return GR_DONE;
+        }
+        mca_coll_gpuring_network_ask_next(&x->questions, gr_runtime_now());
+        rc = ask(x);
+        if (0 != rc) {
+            return rc;
+        }
+    }
+}
+
+/* ---- its partner ---- */
+
+static int send_connections(struct exchange *x)
+{
+    x->listed = true;
+    gr_tcp_list(&x->connections);
+    return post_send(x, &x->connections, sizeof(x->connections));
+}
+
+/* Reply to a request, and await the next. */
+static int reply(struct exchange *x)
+{
+    int rc;
+
+    begin_train(x);
+    x->reply = x->request;
+    rc = post_send(x, &x->reply, sizeof(x->reply));
+    return 0 == rc ? post_receive(x, &x->request, sizeof(x->request)) : rc;
+}
+
+static int poll_replying(struct exchange *x, uint64_t *moved)
+{
+    int rc;
+
+    for (;;) {
+        rc = gr_runtime_test_all(x->messages, 2); /* the request, and the last reply */
+        rc = 1 == rc ? move_train(x, false) : rc;
+        if (1 != rc) {
+            return 0 == rc ? GR_AGAIN : rc;
+        }
+        ++*moved;
+        if (GR_NETWORK_END != x->request.count) {
+            rc = reply(x);
+        } else if (x->comm->oversubscribed && !x->listed) {
+            rc = send_connections(x);
+        } else {
+            return GR_DONE;
+        }
+        if (0 != rc) {
+            return rc;
+        }
+    }
+}
+
+/* ---- both ---- */
+
+static int exchange_begin(struct exchange *x, const struct gr_comm *comm, int peer, int tag)
+{
+    x->comm = comm;
+    x->peer = peer;
+    x->tag = tag;
+    x->train.buffer = gr_calloc(1, GR_NETWORK_IN_FLIGHT);
+    if (NULL == x->train.buffer) {
+        return GR_ERR_NOMEM;
+    }
+    if (0 != comm->rank) {
+        return post_receive(x, &x->request, sizeof(x->request));
+    }
+    mca_coll_gpuring_network_ask_first(&x->questions, comm->oversubscribed, gr_runtime_now());
+    return ask(x);
+}
+
+static int exchange_poll(struct exchange *x, uint64_t *moved)
+{
+    return 0 == x->comm->rank ? poll_asking(x, moved) : poll_replying(x, moved);
+}
+
+static void exchange_free(struct exchange *x)
+{
+    free(x->train.buffer);
+}
+
+/* ---- the probe ---- */
+
 enum phase { NEW, ASK, MEASURE, TELL };
 
 /* Tags, from the highest of the set-up's down. */
-enum { TAG_ASK, TAG_TELL, TAG_EXCHANGE, TAGS = TAG_EXCHANGE + GR_NETWORK_EXCHANGE_TAGS };
+enum { TAG_ASK, TAG_TELL, TAG_EXCHANGE, TAGS = TAG_EXCHANGE + EXCHANGE_TAGS };
 _Static_assert(TAGS <= GR_SETUP_TAGS, "a probe has the tags of a set-up");
 
 /* What ranks tell each other in ASK and TELL. */
@@ -44,10 +254,10 @@ struct gr_network_probe {
     struct gr_op_queue *queue; /* borrowed */
     int tag;                   /* the highest of its tags */
     enum phase phase;
-    struct news news;                    /* that this rank has heard */
-    struct news sent, heard;             /* in flight */
-    struct gr_dissemination rounds;      /* of ASK and TELL */
-    struct gr_network_exchange exchange; /* of MEASURE */
+    struct news news;               /* that this rank has heard */
+    struct news sent, heard;        /* in flight */
+    struct gr_dissemination rounds; /* of ASK and TELL */
+    struct exchange exchange;       /* of MEASURE */
 };
 
 static const struct gr_comm *comm_of(const struct gr_network_probe *probe)
@@ -126,8 +336,8 @@ static int begin_measure(struct gr_network_probe *probe)
         return begin_rounds(probe, TELL);
     }
     probe->phase = MEASURE;
-    return mca_coll_gpuring_network_exchange_begin(
-        &probe->exchange, comm, 0 == comm->rank ? partner : 0, probe->tag - TAG_EXCHANGE);
+    return exchange_begin(&probe->exchange, comm, 0 == comm->rank ? partner : 0,
+                          probe->tag - TAG_EXCHANGE);
 }
 
 /* Rank 0 knows the network, if only that it could not be measured; its partner hears of it. */
@@ -163,7 +373,7 @@ static int poll_phase(struct gr_network_probe *probe, uint64_t *moved)
     case NEW:
         return GR_DONE;
     case MEASURE:
-        return mca_coll_gpuring_network_exchange_poll(&probe->exchange, moved);
+        return exchange_poll(&probe->exchange, moved);
     default:
         return mca_coll_gpuring_dissemination_poll(&probe->rounds, moved);
     }
@@ -269,7 +479,7 @@ void mca_coll_gpuring_network_end(struct gr_network_probe *probe)
     }
     log_network(probe);
     atomic_store_explicit(&order->state, GR_NETWORK_KNOWN, memory_order_release);
-    mca_coll_gpuring_network_exchange_free(&probe->exchange);
+    exchange_free(&probe->exchange);
     free(probe);
 }
 

@@ -7,12 +7,9 @@
 #ifndef GR_ENGINE_NETWORK_PROBE_H
 #define GR_ENGINE_NETWORK_PROBE_H
 
-#include "engine/lock.h"
-
 #include "sched/cost.h"
 #include "tune/network.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,33 +17,6 @@
 struct gr_comm;
 struct gr_network_probe;
 struct gr_op_queue;
-
-/*
- * What a communicator's calls of one order know of the network. GR_NETWORK_KNOWN comes first: on
- * one node, or where parameters say it all, nothing is to be measured.
- */
-enum gr_network_state {
-    GR_NETWORK_KNOWN, /* `network` is set, and stays as it is */
-    GR_NETWORK_NEW,   /* the next call is to measure */
-    GR_NETWORK_ASKED  /* a call that has not had its turn yet measures */
-};
-
-struct gr_order_network {
-    _Atomic(enum gr_network_state) state;
-    struct gr_network network; /* equal on all ranks; all zero: nothing was measured */
-};
-
-/* What a process keeps for its further communicators: a job measures once. */
-struct gr_process_network {
-    gr_lock_t lock;            /* guards network */
-    struct gr_network network; /* all zero: not measured yet */
-};
-
-/* Whether a call that is submitted now cannot choose before its turn. */
-static inline bool gr_network_is_open(const struct gr_order_network *n)
-{
-    return GR_NETWORK_KNOWN != atomic_load_explicit(&n->state, memory_order_acquire);
-}
 
 /*
  * Whether the next call of the queue's order must measure: then the probe for it, which sends

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What rank 0 asks its partner on another node, to measure the network between them, and what
- * follows from the times of the replies. No messages and no clock: those are network_exchange.h's.
+ * follows from the times of the replies. No messages and no clock: those are network_probe.c's.
  *
  *      ping            one message each way: the latency
  *      trains          of growing length, one reply each: the rate. A link may let a first burst

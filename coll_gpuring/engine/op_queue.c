@@ -9,23 +9,20 @@
  */
 #include "engine/op_queue.h"
 
-#include "engine/collectives.h"
-#include "engine/comm.h"
-#include "engine/diagnose.h"
-#include "engine/executor.h"
-#include "engine/failure_messages.h"
-#include "engine/lock.h"
-#include "engine/net_links.h"
-#include "engine/op.h"
-#include "engine/op_end.h"
-#include "engine/process.h"
-#include "engine/runtime.h"
-#include "engine/stats.h"
-#include "engine/step_timing.h"
-#include "engine/watchdog.h"
+#include "comm/collectives.h"
+#include "comm/comm.h"
+#include "comm/failure_messages.h"
+#include "comm/net_links.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
+#include "comm/watchdog.h"
+#include "engine/phases.h"
+#include "exec/mailbox.h"
+#include "exec/op.h"
+#include "exec/op_end.h"
+#include "exec/step_timing.h"
 
 #include "exec/gpu/team.h"
-#include "exec/mailbox.h"
 #include "link/team.h"
 
 #include <stdatomic.h>
@@ -450,6 +447,25 @@ bool mca_coll_gpuring_queue_start_mail(struct gr_op *op)
     return alone;
 }
 
+/* Whether a small call waits for ranks of this node only. */
+static bool waits_near(struct gr_op *op)
+{
+    return GR_OP_RUNNING == op->phase && op->choice.small && NULL != op->exec->waits_near &&
+           op->exec->waits_near(op);
+}
+
+/* After a poll of the op: send, then receive, unless the op is done. */
+static void poll_network(const struct gr_op_queue *queue, struct gr_op *op)
+{
+    /*
+     * Also after the op's last step, since it sends credits for what was read. Sending may have
+     * completed the op.
+     */
+    if (!mca_coll_gpuring_net_send() && NULL != queue->held && GR_OP_DONE != op->phase) {
+        mca_coll_gpuring_net_receive(queue, waits_near(op));
+    }
+}
+
 int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
 {
     unsigned polls, k;
@@ -465,7 +481,7 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
         for (k = 0; k < polls && !over; k++) {
             drive(queue, true);
             over = GR_OP_DONE == op->phase;
-            mca_coll_gpuring_net_poll(queue, op);
+            poll_network(queue, op);
             k = mca_coll_gpuring_watch_idle(&queue->watch) ? k : 0;
         }
         if (!over) {

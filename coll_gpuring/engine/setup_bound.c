@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bound of setup_bound.h. */
-#include "engine/setup_bound.h"
-
-#include "engine/comm.h"
-#include "engine/op.h"
-#include "engine/op_queue.h"
-#include "engine/params.h"
+/* The bound of what set-ups may need (choose.h). */
+#include "comm/collectives.h"
+#include "comm/comm.h"
+#include "comm/params.h"
+#include "engine/choose.h"
+#include "exec/op.h"
 
 #include "link/team.h"
 #include "sched/sched.h"

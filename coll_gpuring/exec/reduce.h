@@ -15,7 +15,7 @@
  * Element types. GR_TYPE_OTHER: elements of any size, through gr_reducer.other. A name of two parts
  * is a value and its index, laid out as in C.
  *
- * mpi/type_codes.c searches the ranges I8..I64, U8..U64, F32..F16 and C64..C128 for a type of the
+ * mpi/datatype.c searches the ranges I8..I64, U8..U64, F32..F16 and C64..C128 for a type of the
  * right size. Keep the types of a kind together, in this order.
  */
 enum gr_type {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Connecting: makes the links that an algorithm needs and a team does not have yet, for every kind
- * of memory that links lie in. The caller exchanges the messages (engine/setup.h).
+ * of memory that links lie in. The caller exchanges the messages (exec/setup.h).
  *
  *      gr_join_begin()   finds the missing links, and reserves slabs: the reader's, whose handle
  *                        goes to the writer

@@ -2,8 +2,6 @@
 /* Whether the Open MPI that loads the component is the one that it was built for. */
 #include "mpi/abi.h"
 
-#include "mpi/abi_classes.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -55,6 +55,12 @@ bool mca_coll_gpuring_block_span(const struct gr_block_desc *block, ptrdiff_t *l
 bool mca_coll_gpuring_reads_block(const struct gr_call *call, int k);
 bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_block_desc *block);
 
+/*
+ * Put copies in the place of the call's arrays, which the application may free when the call has
+ * returned. What is to be freed at the end; NULL: no memory.
+ */
+void *mca_coll_gpuring_args_copy(struct gr_call *call);
+
 END_C_DECLS
 
 #endif

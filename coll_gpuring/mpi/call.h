@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/collectives.h"
+#include "comm/collectives.h"
 
 BEGIN_C_DECLS
 

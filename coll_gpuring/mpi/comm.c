@@ -2,20 +2,16 @@
 /* The decisions of mpi/comm.h. */
 #include "mpi/comm.h"
 
+#include "comm/failure_messages.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
 #include "engine/choose.h"
-#include "engine/lock.h"
-#include "mpi/call.h"
 #include "engine/comm_queues.h"
-#include "engine/failure_messages.h"
-#include "engine/log.h"
 #include "engine/network_probe.h"
 #include "engine/op_queue.h"
-#include "engine/runtime.h"
-#include "mpi/comm_torus.h"
+#include "mpi/call.h"
 #include "mpi/constants.h"
-#include "mpi/modex.h"
 #include "mpi/module.h"
-#include "mpi/report.h"
 #include "mpi/runtime.h"
 
 /*

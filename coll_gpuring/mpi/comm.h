@@ -7,7 +7,10 @@
 
 #include "mpi/ompi.h"
 
+#include "comm/params.h"
 #include "mpi/module.h"
+
+#include "topo/torus.h"
 
 BEGIN_C_DECLS
 
@@ -34,6 +37,50 @@ static inline int mca_coll_gpuring_decide(mca_coll_gpuring_module_t *module,
  * gpuring does it.
  */
 int mca_coll_gpuring_refusal(const mca_coll_gpuring_module_t *module, const struct gr_call *call);
+
+/* ---- what the processes of the job say of themselves at MPI_Init (modex.c) ---- */
+
+/* Publish this process's parameters; before MPI_Init's exchange. */
+int mca_coll_gpuring_modex_publish(void);
+void mca_coll_gpuring_modex_close(void);
+
+/*
+ * Decide from what all ranks of the communicator published whether the team may be used, and with
+ * which parameters: fills params, refused (an enum gr_fallback_reason, or -1 for yes), gpu, pids,
+ * and what follows those. Local, and the same on all ranks but for remote and direct. OMPI error
+ * code.
+ */
+int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
+                                  struct ompi_communicator_t *comm);
+
+/* ---- nodes: which ranks are on other ones, and their order (locality.c) ---- */
+
+/* Find the module's remote ranks, as the runtime says. OMPI error code. */
+int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module,
+                                   struct ompi_communicator_t *comm);
+
+/* A number of this process's node, the same for all processes there. */
+uint64_t mca_coll_gpuring_locality_number(void);
+
+/*
+ * What the module knows of p ranks on several nodes, from the number that each has given of its
+ * own. OMPI error code.
+ */
+int mca_coll_gpuring_locality_order(mca_coll_gpuring_module_t *module, int p,
+                                    const uint64_t *nodes);
+
+/* ---- the torus ---- */
+
+/*
+ * The communicator's Cartesian topology; NULL: it has none. Open MPI leaves the mark of one on some
+ * communicators that were made from a Cartesian one: of fewer ranks, and, in 5.0, on graphs.
+ */
+const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(
+    const struct ompi_communicator_t *comm);
+
+/* The torus of a communicator; ndims 0: none. */
+struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
+                                       const struct gr_torus *cluster);
 
 END_C_DECLS
 

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The component: what Open MPI finds when it opens mca_coll_gpuring.so. */
+/*
+ * The component: what Open MPI finds when it opens mca_coll_gpuring.so; and the modules that it makes
+ * of communicators.
+ *
+ * Queues, with teams and links, are made when a call first needs them (comm.c,
+ * engine/comm_queues.c). A communicator that never calls a collective costs one small allocation.
+ */
 #include "mpi/ompi.h"
 
-#include "engine/devices.h"
-#include "engine/failure_messages.h"
-#include "engine/gpu_order.h"
-#include "engine/net_links.h"
+#include "comm/devices.h"
+#include "comm/failure_messages.h"
+#include "comm/net_links.h"
+#include "comm/params.h"
+#include "comm/process.h"
+#include "engine/comm_queues.h"
 #include "engine/op_queue.h"
-#include "engine/params.h"
-#include "engine/process.h"
-#include "engine/progress_thread.h"
+#include "exec/setup_messages.h"
 #include "mpi/abi.h"
-#include "mpi/blocking_op.h"
+#include "mpi/comm.h"
+#include "mpi/dispatch.h"
 #include "mpi/fallback.h"
-#include "mpi/modex.h"
 #include "mpi/module.h"
 #include "mpi/params.h"
-#include "mpi/report.h"
+#include "mpi/plan.h"
 #include "mpi/request.h"
 #include "mpi/runtime.h"
-#include "mpi/selection.h"
-#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
+#include "mpi/staging/stage.h"
 
 #include "base/memory.h"
 #include "link/pool.h"
@@ -33,6 +39,7 @@ static int gpuring_register(void);
 static int gpuring_open(void);
 static int gpuring_close(void);
 static int gpuring_init_query(bool progress_threads, bool mpi_threads);
+static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int *priority);
 
 GR_COMPONENT_EXPORT extern gr_coll_component_t mca_coll_gpuring_component;
 gr_coll_component_t mca_coll_gpuring_component = {
@@ -51,8 +58,103 @@ gr_coll_component_t mca_coll_gpuring_component = {
             MCA_BASE_METADATA_PARAM_NONE,
         },
     .collm_init_query = gpuring_init_query,
-    .collm_comm_query = mca_coll_gpuring_comm_query,
+    .collm_comm_query = comm_query,
 };
+
+/* ---- modules ---- */
+
+/*
+ * One in reserve: a communicator whose other ranks use gpuring must have a module here, too, or
+ * they wait for this rank. With the component's lock.
+ */
+static mca_coll_gpuring_module_t *reserve;
+
+static void modules_open(void)
+{
+    reserve = OBJ_NEW(mca_coll_gpuring_module_t); /* the first module brings another try */
+}
+
+static void modules_close(void)
+{
+    if (NULL != reserve) {
+        OBJ_RELEASE(reserve);
+    }
+    reserve = NULL;
+}
+
+static mca_coll_gpuring_module_t *module_new(void)
+{
+    mca_coll_gpuring_module_t *module = OBJ_NEW(mca_coll_gpuring_module_t);
+
+    pthread_mutex_lock(&gr_process.lock);
+    if (NULL == module) {
+        module = reserve;
+        reserve = NULL;
+    } else if (NULL == reserve) {
+        reserve = OBJ_NEW(mca_coll_gpuring_module_t);
+    }
+    pthread_mutex_unlock(&gr_process.lock);
+    return module;
+}
+
+/* Open MPI asks: a module for the communicator, and its priority. NULL: none. */
+static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int *priority)
+{
+    const struct gr_settings *c = &gr_settings;
+    mca_coll_gpuring_module_t *module;
+    bool gpu = mca_coll_gpuring_gpu_possible(), late = mca_coll_gpuring_gpu_may_come();
+    /* coll/self does what one rank alone does in host memory */
+    bool host = 0 != c->params.value[GR_PARAM_HOST] && ompi_comm_size(comm) > 1 &&
+                !OMPI_COMM_IS_INTER(comm);
+
+    if (0 == c->priority || (!gpu && !late && !host)) {
+        return NULL;
+    }
+    module = module_new();
+    if (NULL == module) {
+        return NULL;
+    }
+    module->super.coll_module_enable = mca_coll_gpuring_module_enable;
+    module->super.coll_module_disable = mca_coll_gpuring_module_disable;
+    module->takes = gpu || host;
+    mca_coll_gpuring_calls_install(module, host, gpu || late);
+    *priority = c->priority;
+    return &module->super;
+}
+
+static void module_construct(mca_coll_gpuring_module_t *module)
+{
+#define CLEAR(name)              \
+    module->saved_##name = NULL; \
+    module->saved_##name##_module = NULL;
+    GR_FOR_EACH_FUNCTION(CLEAR)
+#undef CLEAR
+    module->saves = false;
+    mca_coll_gpuring_comm_init(&module->comm, &gr_process);
+    module->all_gpu = false;
+    module->op = NULL;
+    memset(module->plans, 0, sizeof(module->plans));
+    module->hosts[0] = module->hosts[1] = NULL;
+    atomic_init(&module->decided, false);
+    module->refused = -1;
+    atomic_init(&module->stage, NULL);
+}
+
+/* Never communicates: peers may be late, or gone. */
+static void module_destruct(mca_coll_gpuring_module_t *module)
+{
+    mca_coll_gpuring_forget_saved(module);
+    mca_coll_gpuring_blocking_op_end(module);
+    mca_coll_gpuring_plans_free(module->plans[GR_ORDER_BLOCKING]);
+    mca_coll_gpuring_plans_free(module->plans[GR_ORDER_NONBLOCKING]);
+    mca_coll_gpuring_comm_free(&module->comm);
+    mca_coll_gpuring_stage_delete(module->stage);
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct,
+                   module_destruct);
+
+/* ---- open and close ---- */
 
 /*
  * Whether this process has the Open MPI that the component was built for. Where it has another one,
@@ -95,7 +197,7 @@ static int gpuring_open(void)
         return OMPI_ERR_NOT_AVAILABLE;
     }
     mca_coll_gpuring_params_check();
-    mca_coll_gpuring_modules_open();
+    modules_open();
     (void) gr_reserve_make();
     return mca_coll_gpuring_modex_publish();
 }
@@ -106,7 +208,7 @@ static int gpuring_close(void)
     if (!fits) {
         return OMPI_SUCCESS;
     }
-    mca_coll_gpuring_modules_close();
+    modules_close();
     mca_coll_gpuring_thread_close(&gr_process);
     mca_coll_gpuring_queues_close(&gr_process);
     mca_coll_gpuring_fallback_close();

@@ -2,9 +2,8 @@
 /* Tuning files and the measurement of the job's first rank (constants.h). */
 #include "mpi/constants.h"
 
-#include "engine/log.h"
-#include "engine/params.h"
-#include "engine/stats.h"
+#include "comm/params.h"
+#include "comm/runtime.h"
 #include "mpi/runtime.h"
 
 #include "base/errors.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Open MPI's datatypes, as the files that move data ask about them. */
+/* Open MPI's datatypes and operations, as the files that move data ask about them. */
 #ifndef GR_MPI_DATATYPE_H
 #define GR_MPI_DATATYPE_H
 
 #include "mpi/ompi.h"
+
+#include "exec/reduce.h"
 
 BEGIN_C_DECLS
 
@@ -39,6 +41,10 @@ static inline unsigned char *mca_coll_gpuring_contiguous_start(const void *buf,
  */
 int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t count,
                              unsigned char *packed, bool pack);
+
+/* The core's type and operation for MPI's, *_OTHER where it has none. */
+enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type);
+enum gr_redop mca_coll_gpuring_redop(struct ompi_op_t *op);
 
 END_C_DECLS
 

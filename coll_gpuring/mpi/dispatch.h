@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The path of every call: taken or not, blocking, nonblocking or persistent. */
+/* The entry points (entry.c), and the path of every call: taken or not, of each form. */
 #ifndef GR_MPI_DISPATCH_H
 #define GR_MPI_DISPATCH_H
 
@@ -15,6 +15,12 @@ struct gr_form;
 /* The path of every call. OMPI error code. */
 int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                               const struct gr_form *form);
+
+/*
+ * Set the entry points of a module. host: also of collectives without buffers. staged: also of
+ * those that gpuring only stages.
+ */
+void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool host, bool staged);
 
 END_C_DECLS
 

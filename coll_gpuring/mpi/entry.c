@@ -4,10 +4,9 @@
  * They only gather their arguments; what happens to them is the business of
  * mca_coll_gpuring_dispatch().
  */
-#include "mpi/entry.h"
+#include "mpi/dispatch.h"
 
 #include "mpi/call.h"
-#include "mpi/dispatch.h"
 #include "mpi/module.h"
 
 #define LIST(...) __VA_ARGS__

@@ -5,17 +5,15 @@
  * a message, and all alike, whether they may use gpuring together; a rank on which it is off or
  * absent cannot make the others wait for it.
  */
-#include "mpi/modex.h"
+#include "mpi/comm.h"
 
-#include "engine/collectives.h"
-#include "engine/devices.h"
-#include "engine/log.h"
-#include "engine/params.h"
-#include "engine/process.h"
-#include "engine/rails.h"
-#include "mpi/comm_torus.h"
+#include "comm/collectives.h"
+#include "comm/devices.h"
+#include "comm/net_links.h"
+#include "comm/params.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
 #include "mpi/constants.h"
-#include "mpi/locality.h"
 #include "mpi/module.h"
 #include "mpi/params.h"
 #include "mpi/runtime.h"

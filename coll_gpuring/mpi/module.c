@@ -1,89 +1,94 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The module of one communicator: which collectives gpuring takes the place of, and whom it saved.
- *
- * Queues, with teams and links, are made when a call first needs them (comm.c,
- * engine/comm_queues.c). A communicator that never calls a collective costs one small allocation.
+ * The functions that a module takes the place of: saved, put back, and called. What they are called
+ * with is what entry.c took apart.
  */
 #include "mpi/module.h"
 
-#include "engine/log.h"
-#include "engine/params.h"
-#include "mpi/call.h"
-#include "engine/devices.h"
-#include "engine/failure_messages.h"
-#include "engine/net_links.h"
+#include "comm/net_links.h"
+#include "comm/params.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
+#include "engine/comm_queues.h"
 #include "engine/op_queue.h"
-#include "engine/process.h"
-#include "engine/progress_thread.h"
-#include "mpi/blocking_op.h"
-#include "mpi/entry.h"
-#include "mpi/plan.h"
+#include "mpi/call.h"
 #include "mpi/runtime.h"
-#include "mpi/staging/stage.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define LIST(...) __VA_ARGS__
 
-static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
-static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
-
-/*
- * One in reserve: a communicator whose other ranks use gpuring must have a module here, too, or
- * they wait for this rank. With the component's lock.
- */
-static mca_coll_gpuring_module_t *reserve;
-
-void mca_coll_gpuring_modules_open(void)
-{
-    reserve = OBJ_NEW(mca_coll_gpuring_module_t); /* the first module brings another try */
-}
-
-void mca_coll_gpuring_modules_close(void)
-{
-    if (NULL != reserve) {
-        OBJ_RELEASE(reserve);
+/* Call the saved function of the form with the collective's own arguments, each with a comma. */
+#define SAVED_WITH(name, arguments)                                                           \
+    switch (form->kind) {                                                                     \
+    case GR_BLOCKING:                                                                         \
+        return m->saved_##name(arguments c->comm, m->saved_##name##_module);                  \
+    case GR_NONBLOCKING:                                                                      \
+        return m->saved_i##name(arguments c->comm, form->request, m->saved_i##name##_module); \
+    default:                                                                                  \
+        return m->saved_##name##_init(arguments c->comm, form->info, form->request,           \
+                                      m->saved_##name##_init_module);                         \
     }
-    reserve = NULL;
-}
+#define SAVED(name, ...) SAVED_WITH(name, LIST(__VA_ARGS__, ))
 
-static mca_coll_gpuring_module_t *module_new(void)
+int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_call *c,
+                                const struct gr_form *form)
 {
-    mca_coll_gpuring_module_t *module = OBJ_NEW(mca_coll_gpuring_module_t);
+    gr_count_t scount = (gr_count_t) c->scount, rcount = (gr_count_t) c->rcount;
 
-    pthread_mutex_lock(&gr_process.lock);
-    if (NULL == module) {
-        module = reserve;
-        reserve = NULL;
-    } else if (NULL == reserve) {
-        reserve = OBJ_NEW(mca_coll_gpuring_module_t);
+    switch (c->id) {
+    case GR_CALL_ALLREDUCE:
+        SAVED(allreduce, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
+    case GR_CALL_ALLGATHER:
+        SAVED(allgather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
+    case GR_CALL_ALLGATHERV:
+        SAVED(allgatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype)
+    case GR_CALL_REDUCE_SCATTER:
+        SAVED(reduce_scatter, c->sbuf, c->rbuf, c->rcounts, c->rtype, c->reduction)
+    case GR_CALL_REDUCE_SCATTER_BLOCK:
+        SAVED(reduce_scatter_block, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
+    case GR_CALL_BCAST:
+        SAVED(bcast, c->rbuf, rcount, c->rtype, c->root)
+    case GR_CALL_REDUCE:
+        SAVED(reduce, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction, c->root)
+    case GR_CALL_GATHER:
+        SAVED(gather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype, c->root)
+    case GR_CALL_GATHERV:
+        SAVED(gatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype, c->root)
+    case GR_CALL_SCATTER:
+        SAVED(scatter, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype, c->root)
+    case GR_CALL_SCATTERV:
+        SAVED(scatterv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, rcount, c->rtype,
+              c->root)
+    case GR_CALL_ALLTOALL:
+        SAVED(alltoall, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
+    case GR_CALL_ALLTOALLV:
+        SAVED(alltoallv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, c->rcounts, c->displs,
+              c->rtype)
+    case GR_CALL_ALLTOALLW:
+        SAVED(alltoallw, c->sbuf, c->scounts, c->sdispls, c->stypes, c->rbuf, c->rcounts, c->displs,
+              c->rtypes)
+    case GR_CALL_BARRIER:
+        SAVED_WITH(barrier, )
+    case GR_CALL_SCAN:
+        SAVED(scan, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
+    case GR_CALL_EXSCAN:
+        SAVED(exscan, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
+    case GR_CALL_NEIGHBOR_ALLGATHER:
+        SAVED(neighbor_allgather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
+    case GR_CALL_NEIGHBOR_ALLGATHERV:
+        SAVED(neighbor_allgatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs,
+              c->rtype)
+    case GR_CALL_NEIGHBOR_ALLTOALL:
+        SAVED(neighbor_alltoall, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
+    case GR_CALL_NEIGHBOR_ALLTOALLV:
+        SAVED(neighbor_alltoallv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, c->rcounts,
+              c->displs, c->rtype)
+    case GR_CALL_NEIGHBOR_ALLTOALLW:
+        SAVED(neighbor_alltoallw, c->sbuf, c->scounts, c->soffsets, c->stypes, c->rbuf, c->rcounts,
+              c->roffsets, c->rtypes)
+    default:
+        return m->saved_reduce_local(c->sbuf, c->rbuf, rcount, c->rtype, c->reduction,
+                                     m->saved_reduce_local_module);
     }
-    pthread_mutex_unlock(&gr_process.lock);
-    return module;
-}
-
-mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm, int *priority)
-{
-    const struct gr_settings *c = &gr_settings;
-    mca_coll_gpuring_module_t *module;
-    bool gpu = mca_coll_gpuring_gpu_possible(), late = mca_coll_gpuring_gpu_may_come();
-    /* coll/self does what one rank alone does in host memory */
-    bool host = 0 != c->params.value[GR_PARAM_HOST] && ompi_comm_size(comm) > 1 &&
-                !OMPI_COMM_IS_INTER(comm);
-
-    if (0 == c->priority || (!gpu && !late && !host)) {
-        return NULL;
-    }
-    module = module_new();
-    if (NULL == module) {
-        return NULL;
-    }
-    module->super.coll_module_enable = module_enable;
-    module->super.coll_module_disable = module_disable;
-    module->takes = gpu || host;
-    mca_coll_gpuring_calls_install(module, host, gpu || late);
-    *priority = c->priority;
-    return &module->super;
 }
 
 /* Put the module's functions into the communicator, in the place of the saved ones. */
@@ -109,8 +114,7 @@ static void restore(mca_coll_gpuring_module_t *module, struct ompi_communicator_
 #undef RESTORE
 }
 
-/* Give back whatever was saved; harmless when repeated or after a partial enable. */
-static void forget_saved(mca_coll_gpuring_module_t *module)
+void mca_coll_gpuring_forget_saved(mca_coll_gpuring_module_t *module)
 {
     if (!module->saves) {
         return;
@@ -126,7 +130,7 @@ static void forget_saved(mca_coll_gpuring_module_t *module)
 #undef FORGET
 }
 
-static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+int mca_coll_gpuring_module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     mca_coll_gpuring_module_t *module = (mca_coll_gpuring_module_t *) base;
     mca_coll_base_comm_coll_t *coll = comm->c_coll;
@@ -164,12 +168,12 @@ static int module_enable(mca_coll_base_module_t *base, struct ompi_communicator_
         mca_coll_gpuring_print("gpuring: off on %s: no other component offers %s",
                                gr_ompi_name(comm), missing);
     }
-    forget_saved(module);
+    mca_coll_gpuring_forget_saved(module);
     return OMPI_ERR_NOT_FOUND;
 }
 
 /* Called once, or (up to Open MPI 5.0) once per collective that the module still owns. */
-static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+int mca_coll_gpuring_module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     mca_coll_gpuring_module_t *module = (mca_coll_gpuring_module_t *) base;
 
@@ -182,39 +186,7 @@ static int module_disable(mca_coll_base_module_t *base, struct ompi_communicator
     }
     if (module->saves) {
         restore(module, comm);
-        forget_saved(module);
+        mca_coll_gpuring_forget_saved(module);
     }
     return OMPI_SUCCESS;
 }
-
-static void module_construct(mca_coll_gpuring_module_t *module)
-{
-#define CLEAR(name)              \
-    module->saved_##name = NULL; \
-    module->saved_##name##_module = NULL;
-    GR_FOR_EACH_FUNCTION(CLEAR)
-#undef CLEAR
-    module->saves = false;
-    mca_coll_gpuring_comm_init(&module->comm, &gr_process);
-    module->all_gpu = false;
-    module->op = NULL;
-    memset(module->plans, 0, sizeof(module->plans));
-    module->hosts[0] = module->hosts[1] = NULL;
-    atomic_init(&module->decided, false);
-    module->refused = -1;
-    atomic_init(&module->stage, NULL);
-}
-
-/* Never communicates: peers may be late, or gone. */
-static void module_destruct(mca_coll_gpuring_module_t *module)
-{
-    forget_saved(module);
-    mca_coll_gpuring_blocking_op_end(module);
-    mca_coll_gpuring_plans_free(module->plans[GR_ORDER_BLOCKING]);
-    mca_coll_gpuring_plans_free(module->plans[GR_ORDER_NONBLOCKING]);
-    mca_coll_gpuring_comm_free(&module->comm);
-    mca_coll_gpuring_stage_delete(module->stage);
-}
-
-OBJ_CLASS_INSTANCE(mca_coll_gpuring_module_t, mca_coll_base_module_t, module_construct,
-                   module_destruct);

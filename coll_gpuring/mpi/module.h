@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The module of one communicator: the saved collectives, and the engine's communicator.
+ * The module of one communicator: the saved collectives, and the engine's communicator. component.c
+ * makes and frees it.
  */
 #ifndef GR_MPI_MODULE_H
 #define GR_MPI_MODULE_H
 
 #include "mpi/ompi.h"
 
-#include "engine/comm.h"
+#include "comm/comm.h"
 #include "mpi/call.h"
 
 BEGIN_C_DECLS
@@ -32,7 +33,7 @@ typedef struct mca_coll_gpuring_module {
     atomic_bool decided;  /* the fields below are set, and those of comm */
     int refused;          /* an enum gr_fallback_reason; -1: it does */
     bool all_gpu;         /* every rank may have buffers on a device */
-    struct gr_mpi_op *op; /* of blocking calls (blocking_op.h); NULL: none at present. Owned */
+    struct gr_mpi_op *op; /* of blocking calls (request.h); NULL: none at present. Owned */
     struct gr_plans *plans[GR_NORDERS]; /* of calls of each order (plan.h); NULL: none. Owned */
 
     const void *hosts[2]; /* send and receive buffer of the last call without a CUDA driver */
@@ -41,13 +42,21 @@ typedef struct mca_coll_gpuring_module {
 
 OBJ_CLASS_DECLARATION(mca_coll_gpuring_module_t);
 
-/* When the component is opened, and closed: a module in reserve, for when memory is short. */
-void mca_coll_gpuring_modules_open(void);
-void mca_coll_gpuring_modules_close(void);
+/* ---- the saved functions ---- */
 
-/* Open MPI asks: a module for the communicator, and its priority. NULL: none. */
-mca_coll_base_module_t *mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm,
-                                                    int *priority);
+/* Call the saved function of that form with the collective's own arguments. OMPI error code. */
+int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                const struct gr_form *form);
+
+/*
+ * For Open MPI, as coll_module_enable and _disable: save what the communicator has, and put the
+ * module's functions in its place; and back.
+ */
+int mca_coll_gpuring_module_enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
+int mca_coll_gpuring_module_disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm);
+
+/* Give back whatever was saved; harmless when repeated or after a partial enable. */
+void mca_coll_gpuring_forget_saved(mca_coll_gpuring_module_t *module);
 
 END_C_DECLS
 

@@ -1,134 +1,379 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an op's owner does for the engine (engine/op_hooks.h), for MPI calls. */
+/*
+ * What a call's buffers hold. Sizes come from the signature alone, which MPI makes equal on all
+ * ranks; layout (gaps, displacements, in place) is a local matter, solved by packing into scratch.
+ *
+ *      reductions   elements of the predefined type, by extent; these types have lower bound 0
+ *      others       bytes of the signature, packed where the type has gaps
+ *      alltoall     also where it is in place: the input is a copy
+ *      barrier      a token of one byte, which the op has
+ */
 #include "mpi/op.h"
 
-#include "engine/comm.h"
-#include "engine/devices.h"
-#include "engine/log.h"
-#include "engine/op_hooks.h"
-#include "engine/op_queue.h"
-#include "engine/run_leader.h"
-#include "mpi/buffers.h"
-#include "mpi/runtime.h"
-#include "mpi/staging/overlap.h"
+#include "exec/executor.h"
+#include "mpi/call.h"
+#include "mpi/datatype.h"
+#include "mpi/module.h"
+#include "mpi/staging/copy.h"
+#include "mpi/staging/pinned_pool.h"
+#include "mpi/staging/stage.h"
 
-#include "base/errors.h"
+#include "base/memory.h"
+#include "exec/mailbox.h"
+#include "exec/plan.h"
+#include "exec/reduce.h"
+#include "sched/sched.h"
 #include "cuda/device.h"
-#include "exec/gpu/team.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int prepare_buffers(struct gr_op *op, struct gr_gpu *gpu)
+/* ompi_op_reduce() with the core's signature. */
+static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)
 {
-    return mca_coll_gpuring_from_ompi(mca_coll_gpuring_buffers_prepare(gr_mpi_op(op), gpu));
+    const struct gr_call *call = ctx;
+
+    /* n is at most what fits a slot */
+    ompi_op_reduce(call->reduction, (void *) in, inout, (gr_count_t) n, call->rtype);
 }
 
-static const struct gr_executor *replace_host(const struct gr_op *op)
+/* Room for the per-rank sizes of a v-call; kept with the op. */
+static bool need_counts(struct gr_mpi_op *op, int p)
 {
-    return mca_coll_gpuring_overlap_fits(gr_mpi_op(op)) ? &mca_coll_gpuring_run_staged : NULL;
-}
-
-/* Buffers of other devices than the team's, of whose streams no point was noted. */
-static int follow_others(const struct gr_op *op, struct gr_gpu_team *team)
-{
-    const struct gr_stage *stage = &gr_mpi_op(op)->stage;
-
-    return 0 == stage->after.n && stage->elsewhere &&
-                   (0 != mca_coll_gpuring_follow(team->gpu, op->data.in) ||
-                    0 != mca_coll_gpuring_follow(team->gpu, op->data.out))
-               ? GR_ERR_FAILED
-               : 0;
-}
-
-static int tell_failure(void)
-{
-    mca_coll_gpuring_print("gpuring: waiting for the default stream failed: %s", gr_gpu_error());
-    return GR_ERR_FAILED;
-}
-
-/* Up to the call, if that was noted (stage.after), or up to now. */
-static int follow(const struct gr_op *op, struct gr_gpu_team *team)
-{
-    if (0 != follow_others(op, team)) {
-        return GR_ERR_FAILED;
+    if (p > op->kept.ncounts) {
+        free(op->kept.counts);
+        op->kept.counts = gr_calloc(2 * (size_t) p, sizeof(size_t));
+        op->kept.ncounts = NULL == op->kept.counts ? 0 : p;
     }
-    return 0 != mca_coll_gpuring_points_follow(&gr_mpi_op(op)->stage.after, team->stream)
-               ? tell_failure()
-               : 0;
+    op->kept.displs = NULL == op->kept.counts ? NULL : op->kept.counts + p;
+    return NULL != op->kept.counts;
 }
 
-static int reached(const struct gr_op *op, struct gr_gpu_team *team, bool note)
+/* Per-rank sizes, in elements; displs of what is packed without gaps. Returns the sum. */
+static size_t fill_counts(struct gr_mpi_op *op, size_t unit, size_t *largest)
 {
-    const struct gr_points *after = &gr_mpi_op(op)->stage.after;
-    int rc = 0, k;
+    int p = ompi_comm_size(op->call.comm), r;
+    size_t sum = 0;
 
-    if (note && 0 != follow_others(op, team)) {
-        return GR_ERR_FAILED;
+    *largest = 0;
+    for (r = 0; r < p; r++) {
+        op->kept.counts[r] = GR_COUNT_AT(op->call.rcounts, r) * unit;
+        op->kept.displs[r] = sum;
+        sum += op->kept.counts[r];
+        *largest = op->kept.counts[r] > *largest ? op->kept.counts[r] : *largest;
     }
-    if (note) {
-        rc = 0 == after->n ? gr_gpu_stream_note(team->stream) : gr_gpu_check(team->gpu);
+    return sum;
+}
+
+int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op)
+{
+    const struct gr_call *call = &op->call;
+    const struct gr_call_row *row = &gr_calls[call->id];
+    struct gr_data *data = &op->base.data;
+    struct gr_plan_spec *r = &data->spec;
+    size_t p = (size_t) ompi_comm_size(call->comm);
+    size_t unit, total, largest; /* unit: elements per element of the MPI type */
+
+    memset(data, 0, sizeof(*data));
+    r->coll = row->coll;
+    r->root = call->root;
+    if (!gr_call_has_buffers(call->id)) {
+        r->elem_bytes = r->total = data->bytes = data->post_bytes = sizeof(op->token);
+        return OMPI_SUCCESS;
     }
-    if (0 == rc) {
-        rc = 0 == after->n ? gr_gpu_stream_noted(team->stream) : 1;
+    r->elem_bytes = row->reduces ? (size_t) mca_coll_gpuring_type_extent(call->rtype) : 1;
+    unit = row->reduces ? 1 : mca_coll_gpuring_type_size(call->rtype);
+    if (GR_ARRAY_IS(call->rcounts)) {
+        if (!need_counts(op, (int) p)) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        total = fill_counts(op, unit, &largest);
+        r->counts = op->kept.counts;
+        r->displs = op->kept.displs;
+    } else if (GR_COLL_ALLGATHER == row->coll || GR_COLL_REDUCE_SCATTER == row->coll ||
+               GR_COLL_ALLTOALL == row->coll) {
+        r->block = largest = call->rcount * unit;
+        total = p * r->block;
+    } else {
+        r->total = total = largest = call->rcount * unit;
     }
-    for (k = 0; k < after->n && 1 == rc; k++) {
-        rc = gr_gpu_point_reached(&after->at[k]);
+    data->bytes = total * r->elem_bytes;
+    data->post_bytes = gr_mailbox_bytes(row->coll, (int) p, data->bytes, largest * r->elem_bytes);
+    return OMPI_SUCCESS;
+}
+
+/* Scratch for packed data. */
+static unsigned char *scratch_get(struct gr_mpi_op *op, size_t bytes)
+{
+    return mca_coll_gpuring_scratch_get(&op->kept.packed, bytes, op->base.exec->on_device);
+}
+
+static bool in_place(const struct gr_call *call)
+{
+    return MPI_IN_PLACE == call->sbuf;
+}
+
+static int begin_reduction(struct gr_mpi_op *op)
+{
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->base.data;
+
+    data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
+    data->out = call->rbuf;
+    data->reducer.fused =
+        gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_redop(call->reduction));
+    data->reducer.other = reduce_by_ompi;
+    data->reducer.ctx = (void *) call;
+    if (GR_COLL_REDUCE_SCATTER == data->spec.coll && in_place(call)) {
+        /* the output lies over input that is still to be sent */
+        op->out_bytes =
+            gr_plan_block(&data->spec, ompi_comm_rank(call->comm)) * data->spec.elem_bytes;
+        data->out = scratch_get(op, op->out_bytes > 0 ? op->out_bytes : 1);
+        op->finish = GR_FINISH_COPY;
+        return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
-    return rc < 0 ? tell_failure() : rc;
+    return OMPI_SUCCESS;
 }
 
-static int unpack(struct gr_op *op)
+static int begin_bcast(struct gr_mpi_op *op)
 {
-    return mca_coll_gpuring_from_ompi(mca_coll_gpuring_buffers_end(gr_mpi_op(op)));
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->base.data;
+
+    if (mca_coll_gpuring_is_contiguous(call->rtype, call->rcount)) {
+        data->in = data->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
+        return OMPI_SUCCESS;
+    }
+    data->in = data->out = scratch_get(op, data->bytes);
+    if (NULL == data->in) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (ompi_comm_rank(call->comm) == call->root) {
+        return mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->in, true);
+    }
+    op->finish = GR_FINISH_UNPACK;
+    return OMPI_SUCCESS;
 }
 
-static int release_buffers(struct gr_op *base, int rc)
+/* Rank r's block in the receive buffer of an allgather(v): its count and first byte. */
+static size_t gathered_block(const struct gr_call *call, int r, unsigned char **start)
 {
-    struct gr_mpi_op *op = gr_mpi_op(base);
-    int out =
-        op->stages ? mca_coll_gpuring_stage_out(&op->stage, &op->call, 0 == rc) : OMPI_SUCCESS;
+    ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype);
+    size_t count = GR_ARRAY_IS(call->rcounts) ? GR_COUNT_AT(call->rcounts, r) : call->rcount;
+    ptrdiff_t at = GR_ARRAY_IS(call->rcounts) ? GR_DISP_AT(call->displs, r)
+                                              : (ptrdiff_t) r * (ptrdiff_t) call->rcount;
 
-    return 0 == rc ? mca_coll_gpuring_from_ompi(out) : rc;
+    *start = (unsigned char *) call->rbuf + at * extent;
+    return count;
 }
 
-static void complete(struct gr_op *op)
+/*
+ * Use the receive buffer as it is where its type is solid: blocks at their own displacements, which
+ * are relative to the lowest one since the core's are unsigned. Allgatherv's displacements may
+ * differ from rank to rank; only counts must agree.
+ */
+static void gather_in_buffer(struct gr_mpi_op *op)
 {
-    ompi_request_t *mpi_request = gr_mpi_op(op)->mpi_request;
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->base.data;
+    int p = ompi_comm_size(call->comm), r;
+    ptrdiff_t extent = mca_coll_gpuring_type_extent(call->rtype), lowest = 0;
 
-    mpi_request->req_status.MPI_ERROR = mca_coll_gpuring_mpi_code(mca_coll_gpuring_to_ompi(op->rc));
-    ompi_request_complete(mpi_request, true);
+    data->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
+    if (!GR_ARRAY_IS(call->rcounts)) {
+        return;
+    }
+    for (r = 0; r < p; r++) {
+        ptrdiff_t at = GR_DISP_AT(call->displs, r) * extent;
+
+        lowest = at < lowest ? at : lowest;
+    }
+    for (r = 0; r < p; r++) {
+        op->kept.displs[r] = (size_t) (GR_DISP_AT(call->displs, r) * extent - lowest);
+    }
+    data->out += lowest;
 }
 
-static const struct gr_op_hooks hooks = {
-    .prepare = prepare_buffers,
-    .replace_host = replace_host,
-    .follow = follow,
-    .reached = reached,
-    .unpack = unpack,
-    .release = release_buffers,
-    .complete = complete,
-};
-
-void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op)
+static int begin_allgather(struct gr_mpi_op *op)
 {
-    memset(op, 0, sizeof(*op));
-    op->base.hooks = &hooks;
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->base.data;
+    int rank = ompi_comm_rank(call->comm);
+    size_t mine = gr_plan_block(&data->spec, rank), count;
+    bool solid = mca_coll_gpuring_is_gapless(call->rtype);
+    bool pack_input = !in_place(call) && !mca_coll_gpuring_is_contiguous(call->stype, call->scount);
+    unsigned char *scratch = NULL, *start;
+
+    if (!solid || pack_input) {
+        scratch = scratch_get(op, (solid ? 0 : data->bytes) + (pack_input ? mine : 0) + 1);
+        if (NULL == scratch) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    if (solid) {
+        gather_in_buffer(op);
+    } else {
+        data->out = scratch;
+        scratch += data->bytes;
+        op->finish = GR_FINISH_UNPACK;
+    }
+    if (!in_place(call)) {
+        data->in =
+            pack_input ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+        return pack_input ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, call->scount,
+                                                     scratch, true)
+                          : OMPI_SUCCESS;
+    }
+    data->in = data->out + gr_plan_block_begin(&data->spec, rank);
+    count = gathered_block(call, rank, &start);
+    return solid ? OMPI_SUCCESS
+                 : mca_coll_gpuring_convert(start, call->rtype, count, data->in, true);
 }
 
-void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op)
+/*
+ * Where all that it is made of lies together, in the order of the ranks. In place, the input is a
+ * copy.
+ */
+static int begin_alltoall(struct gr_mpi_op *op)
 {
-    mca_coll_gpuring_op_free(&op->base);
-    free(op->kept.counts);
-    mca_coll_gpuring_scratch_free(&op->kept.packed);
-    mca_coll_gpuring_scratch_free(&op->kept.tmp);
-    gr_staged_free(&op->kept.staging);
-    mca_coll_gpuring_stage_free(&op->stage);
+    const struct gr_call *call = &op->call;
+    struct gr_data *data = &op->base.data;
+    size_t p = (size_t) ompi_comm_size(call->comm);
+    bool solid = mca_coll_gpuring_is_gapless(call->rtype);
+    /* in place, MPI ignores the send type */
+    bool copy = in_place(call) || !mca_coll_gpuring_is_gapless(call->stype);
+    unsigned char *scratch = NULL;
+
+    if (copy || !solid) {
+        scratch = scratch_get(op, (copy ? data->bytes : 0) + (solid ? 0 : data->bytes));
+        if (NULL == scratch) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    data->in = copy ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+    data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
+                      : scratch + (copy ? data->bytes : 0);
+    op->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
+    if (in_place(call) && op->base.exec->on_device && solid) {
+        return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);
+    }
+    if (in_place(call)) {
+        return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
+    }
+    return copy ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, p * call->scount,
+                                           data->in, true)
+                : OMPI_SUCCESS;
 }
 
-void mca_coll_gpuring_op_mark(struct gr_mpi_op *op, const struct gr_op_queue *queue)
+/* The token is the set of ranks that have entered (sched/dissemination.c), as a single bit. */
+static int begin_barrier(struct gr_mpi_op *op)
 {
-    mca_coll_gpuring_points_set(&op->stage.after, &op->call,
-                                NULL == queue->gpu ? NULL : queue->gpu->gpu);
-    mca_coll_gpuring_leader_mark(queue);
+    struct gr_data *data = &op->base.data;
+
+    op->token = 1;
+    data->in = data->out = &op->token;
+    data->reducer.fused = gr_reduce_find(GR_TYPE_U8, GR_OP_BOR);
+    return OMPI_SUCCESS;
+}
+
+/* Scratch for GR_TMP of the algorithm's schedule. */
+static int find_tmp(struct gr_mpi_op *op)
+{
+    struct gr_plan_spec *r = &op->base.data.spec;
+    size_t bytes = 0;
+
+    op->base.data.tmp = NULL;
+    if (op->base.choice.way < GR_NALGOS) {
+        r->algo = (enum gr_algo) op->base.choice.way;
+        bytes = gr_plan_scratch(r, ompi_comm_size(op->call.comm));
+    }
+    if (bytes > 0) {
+        op->base.data.tmp =
+            mca_coll_gpuring_scratch_get(&op->kept.tmp, bytes, op->base.exec->on_device);
+    }
+    return bytes > 0 && NULL == op->base.data.tmp ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op)
+{
+    int rc = find_tmp(op);
+
+    op->base.data.reducer.elem_bytes = op->base.data.spec.elem_bytes;
+    op->finish = GR_FINISH_NONE;
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (gr_calls[op->call.id].reduces) {
+        return begin_reduction(op);
+    }
+    switch (op->call.id) {
+    case GR_CALL_BCAST:
+        return begin_bcast(op);
+    case GR_CALL_ALLTOALL:
+        return begin_alltoall(op);
+    case GR_CALL_BARRIER:
+        return begin_barrier(op);
+    default:
+        return begin_allgather(op);
+    }
+}
+
+int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu)
+{
+    int rc = op->stages ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu) : OMPI_SUCCESS;
+
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
+}
+
+/* Unpack every rank's block. */
+static int unpack_gathered(const struct gr_call *call, const struct gr_data *data)
+{
+    int p = ompi_comm_size(call->comm), r, rc = OMPI_SUCCESS;
+    unsigned char *start;
+
+    for (r = 0; r < p && OMPI_SUCCESS == rc; r++) {
+        size_t count = gathered_block(call, r, &start);
+
+        if (!(in_place(call) && r == ompi_comm_rank(call->comm))) {
+            rc = mca_coll_gpuring_convert(start, call->rtype, count,
+                                          data->out + gr_plan_block_begin(&data->spec, r), false);
+        }
+    }
+    return rc;
+}
+
+/* Copy the output out of scratch. */
+static int copy_out(const struct gr_mpi_op *op)
+{
+    if (op->base.exec->on_device) {
+        return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->base.data.out,
+                                     op->out_bytes);
+    }
+    memcpy(op->call.rbuf, op->base.data.out, op->out_bytes);
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_buffers_end(struct gr_mpi_op *op)
+{
+    struct gr_scratch *packed = &op->kept.packed, *tmp = &op->kept.tmp;
+    const struct gr_call *call = &op->call;
+    const struct gr_data *data = &op->base.data;
+    int rc = OMPI_SUCCESS;
+
+    if (GR_FINISH_COPY == op->finish) {
+        rc = copy_out(op);
+    } else if (GR_FINISH_UNPACK == op->finish && GR_CALL_BCAST == call->id) {
+        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
+    } else if (GR_FINISH_UNPACK == op->finish && GR_CALL_ALLTOALL == call->id) {
+        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype,
+                                      (size_t) ompi_comm_size(call->comm) * call->rcount, data->out,
+                                      false);
+    } else if (GR_FINISH_UNPACK == op->finish) {
+        rc = unpack_gathered(call, data);
+    }
+    if (0 != packed->bytes + packed->room.bytes + tmp->bytes + tmp->room.bytes) {
+        mca_coll_gpuring_scratch_shrink(packed, op->base.nonblocking);
+        mca_coll_gpuring_scratch_shrink(tmp, op->base.nonblocking);
+    }
+    return rc;
 }

@@ -5,10 +5,10 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/op.h"
+#include "exec/op.h"
 #include "mpi/call.h"
-#include "mpi/staging/copy_stream.h"
-#include "mpi/staging/scratch.h"
+#include "mpi/staging/copy.h"
+#include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
 #include "exec/staged.h"
@@ -45,15 +45,22 @@ static inline struct gr_mpi_op *gr_mpi_op(const struct gr_op *op)
     return (struct gr_mpi_op *) op;
 }
 
-/* All zero, but for the hooks. free: what the op owns; it must be done. */
-void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op);
-void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op);
+/* ---- its buffers in the terms of schedules: sizes, packing, scratch (op.c) ---- */
+
+/* Set the sizes, which are equal on all ranks; looks at no buffer. OMPI error code. */
+int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op);
+
+/* Set the buffers: pack data with gaps, find scratch. OMPI error code. */
+int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op);
 
 /*
- * Record where the default streams are: a nonblocking op that is called or started now comes after
- * what the application has put there so far. queue: whose device comes first, too.
+ * The same, after putting host memory in the place of buffers that cannot be used where they are:
+ * by the host (gpu NULL), or by kernels on gpu.
  */
-void mca_coll_gpuring_op_mark(struct gr_mpi_op *op, const struct gr_op_queue *queue);
+int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu);
+
+/* After the last step: copy or unpack the output. OMPI error code. */
+int mca_coll_gpuring_buffers_end(struct gr_mpi_op *op);
 
 END_C_DECLS
 

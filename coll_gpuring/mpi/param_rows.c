@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Definitions of the MCA parameters. */
-#include "mpi/param_rows.h"
+#include "mpi/params.h"
 
-#include "engine/params.h"
-#include "engine/process.h"
+#include "comm/params.h"
+#include "comm/process.h"
 
-#include "exec/gpu/args.h"
 #include "exec/stepper.h"
+#include "exec/gpu/args.h"
 #include "link/fifo.h"
 #include "net/rails.h"
 #include "sched/sched.h"

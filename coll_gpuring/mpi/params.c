@@ -7,13 +7,11 @@
  */
 #include "mpi/params.h"
 
-#include "engine/log.h"
-#include "engine/net_links.h"
-#include "engine/params.h"
-#include "engine/process.h"
-#include "mpi/comm_torus.h"
-#include "mpi/param_rows.h"
-#include "mpi/selection.h"
+#include "comm/net_links.h"
+#include "comm/params.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
+#include "mpi/comm.h"
 
 #include "base/text.h"
 #include "link/lease.h"

@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/params.h"
+#include "comm/params.h"
 
 BEGIN_C_DECLS
 
@@ -37,6 +37,42 @@ extern gr_bad_param_t mca_coll_gpuring_bad_param;
 
 /* Whether checked parameters can be these: those of another process come from outside. */
 bool mca_coll_gpuring_params_good(const gr_params_t *params, const gr_bad_param_t *bad);
+
+/* ---- the table of parameters (param_rows.c) ---- */
+
+enum gr_param_kind {
+    GR_KIND_INT,
+    GR_KIND_HOST,
+    GR_KIND_ALGORITHM,
+    GR_KIND_PROTOCOL,
+    GR_KIND_TORUS,
+    GR_KIND_SYNC,
+    GR_KIND_TRANSPORT,
+    GR_KIND_REPORT,
+    GR_KIND_FILE
+};
+
+struct gr_param_row {
+    const char *name;
+    int level; /* an enum of Open MPI: from which ompi_info --level on it is shown */
+    enum gr_param_kind kind;
+    int compared;      /* an enum gr_compared_param, or -1: may differ between ranks */
+    int def, min, max; /* GR_KIND_INT */
+    int *local;        /* GR_KIND_INT, not compared: where the checked value goes */
+    const char *help;  /* GR_KIND_ALGORITHM: of what; the names are those of the registry */
+};
+
+#define GR_PARAM_ROWS 44
+
+extern const struct gr_param_row mca_coll_gpuring_param_rows[]; /* [GR_PARAM_ROWS] */
+
+/* ---- what `mpirun --mca coll gpuring` says (selection.c) ---- */
+
+/* Whether the selection names gpuring, alone or with other components (^gpuring does not). */
+bool mca_coll_gpuring_selection_names_it(void);
+
+/* Make a selection of gpuring alone work; see selection.c. */
+int mca_coll_gpuring_selection_complete(void);
 
 END_C_DECLS
 

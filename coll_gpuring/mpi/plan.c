@@ -2,16 +2,15 @@
 /* Plans of small calls, and how they run (plan.h). */
 #include "mpi/plan.h"
 
-#include "engine/devices.h"
-#include "engine/failure.h"
-#include "engine/log.h"
+#include "comm/devices.h"
+#include "comm/failure.h"
+#include "comm/params.h"
+#include "comm/runtime.h"
+#include "comm/watchdog.h"
 #include "engine/op_queue.h"
-#include "engine/params.h"
-#include "engine/run_mailbox.h"
-#include "engine/runtime.h"
-#include "engine/stats.h"
-#include "engine/submit.h"
-#include "engine/watchdog.h"
+#include "engine/phases.h"
+#include "exec/executor.h"
+#include "exec/op_end.h"
 #include "mpi/call.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
@@ -205,7 +204,7 @@ static inline size_t own_block(const struct gr_plan_of_call *plan)
     return has_lists(plan->kind.id) ? plan->call.displs[rank] : rank * plan->kind.count;
 }
 
-/* Buffers in the terms of mailboxes; mpi/buffers.c does it for all calls. */
+/* Buffers in the terms of mailboxes; mpi/op.c does it for all calls. */
 static ALWAYS_INLINE void set_buffers(struct gr_mailbox_call *now,
                                       const struct gr_plan_of_call *plan,
                                       const struct gr_call *call)

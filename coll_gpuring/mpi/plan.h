@@ -17,7 +17,7 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/collectives.h"
+#include "comm/collectives.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,17 +3,14 @@
  * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, fallbacks
  * per reason), and the table that a job can end with.
  */
-#include "mpi/report.h"
+#include "mpi/runtime.h"
 
-#include "engine/collectives.h"
-#include "engine/lock.h"
-#include "engine/log.h"
-#include "engine/params.h"
-#include "engine/process.h"
-#include "engine/runtime.h"
+#include "comm/collectives.h"
+#include "comm/params.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
 #include "mpi/constants.h"
 #include "mpi/params.h"
-#include "mpi/runtime.h"
 
 #include "base/text.h"
 #include "sched/sched.h"

@@ -1,13 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The MPI requests of nonblocking and persistent calls. */
+/*
+ * The ops of MPI calls: their beginning and end, what the engine asks of their owner
+ * (exec/executor.h); of blocking calls; and in the requests of nonblocking and persistent calls.
+ */
 #ifndef GR_MPI_REQUEST_H
 #define GR_MPI_REQUEST_H
 
 #include "mpi/ompi.h"
 
+#include "mpi/module.h"
 #include "mpi/op.h"
 
 BEGIN_C_DECLS
+
+/* All zero, but for the hooks. free: what the op owns; it must be done. */
+void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op);
+void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op);
+
+/*
+ * Record where the default streams are: a nonblocking op that is called or started now comes after
+ * what the application has put there so far. queue: whose device comes first, too.
+ */
+void mca_coll_gpuring_op_mark(struct gr_mpi_op *op, const struct gr_op_queue *queue);
+
+/* ---- blocking calls ---- */
+
+/*
+ * An op takes 10 KiB, and a job may have thousands of communicators. Where MPI is called by one
+ * thread, one op serves them all: a communicator that calls takes it from the one that called
+ * before. Where several threads may call, each communicator has its own: calls on different
+ * communicators may be in progress at once.
+ */
+struct gr_mpi_op *mca_coll_gpuring_blocking_op_take(mca_coll_gpuring_module_t *module);
+
+/*
+ * The op of the communicator's next blocking call; valid until that call returns. NULL: no memory.
+ */
+static inline struct gr_mpi_op *mca_coll_gpuring_blocking_op(mca_coll_gpuring_module_t *module)
+{
+    return NULL != module->op ? module->op : mca_coll_gpuring_blocking_op_take(module);
+}
+
+/* The communicator ends. */
+void mca_coll_gpuring_blocking_op_end(mca_coll_gpuring_module_t *module);
+
+/* At the end of the component. */
+void mca_coll_gpuring_blocking_ops_close(void);
+
+/* ---- requests ---- */
 
 struct gr_op_queue;
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine's port (engine/runtime.h) on Open MPI: what the other files of mpi/ share with it. */
+/* The engine's port (comm/runtime.h) on Open MPI: what the other files of mpi/ share with it. */
 #ifndef GR_MPI_RUNTIME_H
 #define GR_MPI_RUNTIME_H
 
 #include "mpi/ompi.h"
 
-#include "engine/comm.h"
-#include "engine/failure.h"
-#include "engine/log.h"
-#include "engine/process.h"
-#include "engine/runtime.h"
+#include "comm/comm.h"
+#include "comm/failure.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
 
 BEGIN_C_DECLS
 
@@ -86,6 +85,12 @@ static inline int gr_ompi_failure(struct gr_comm *comm)
                ? mca_coll_gpuring_to_ompi(mca_coll_gpuring_failure_check(comm, false))
                : OMPI_SUCCESS;
 }
+
+/* ---- counters for MPI_T, and the table that a job can end with (report.c) ---- */
+
+int mca_coll_gpuring_stats_register(void);
+void mca_coll_gpuring_stats_report(void);
+const char *mca_coll_gpuring_fallback_name(int reason);
 
 END_C_DECLS
 

@@ -7,7 +7,7 @@
  * selection can still be changed: the components that complete it are appended to the list and
  * loaded.
  */
-#include "mpi/selection.h"
+#include "mpi/params.h"
 
 #include "opal/mca/base/mca_base_component_repository.h"
 #include "opal/mca/base/mca_base_framework.h"

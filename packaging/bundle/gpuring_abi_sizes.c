@@ -3,7 +3,7 @@
  * Prints the file `abi` of a bundle's variant: what this component was built for. It is compiled as
  * the component is, and linked with no Open MPI.
  */
-#include "mpi/abi_classes.h"
+#include "mpi/abi.h"
 
 #include <stdio.h>
 

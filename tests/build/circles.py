@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Source files that need each other in a circle: circles.py TREE
+"""Source files that need each other in a circle: circles.py names|includes TREE
 
-A file needs another where it names a function or variable that the other defines. Prints each arrow that is part of a circle,
-"FILE needs FILE: NAMES"; nothing where the files of TREE/coll_gpuring can be read, and tested, one after the other. Reads
-text: a call through a pointer is no arrow.
+names: a file needs another where it names a function or variable that the other defines. Prints each arrow that is part of a
+circle, "FILE needs FILE: NAMES"; nothing where the files of TREE/coll_gpuring can be read, and tested, one after the other.
+Reads text: a call through a pointer is no arrow.
+
+includes: a room is a source file with the header of its name. It needs another where one of its files includes the header of
+the other. Prints each arrow of a circle that has more rooms than are allowed, "FILE includes HEADER: a circle of N".
 """
+import os
 import pathlib
 import re
 import sys
+
+# Rooms of the largest circle by includes that a folder may have a part in. 1: its rooms can be read one after the other.
+LARGEST = {"comm": 1, "engine": 1, "exec": 2, "mpi": 1, "mpi/staging": 1}
+LARGEST_ELSEWHERE = 7
 
 NAME = r"\b(?:gr|mca_coll_gpuring)_\w+"
 
@@ -44,8 +52,18 @@ def definitions(text):
             yield variable[1]
 
 
-def main(tree):
-    folder = pathlib.Path(tree) / "coll_gpuring"
+def reached(needs, start):
+    """What `start` needs, also through others. needs: of each its own, {who: {whom: ...}}."""
+    seen, todo = set(), [start]
+    while todo:
+        for other in needs[todo.pop()]:
+            if other not in seen:
+                seen.add(other)
+                todo.append(other)
+    return seen
+
+
+def by_names(folder, tree):
     texts = {f.relative_to(tree): without_comments(f.read_text()) for f in sorted(folder.rglob("*.c"))}
     owners = {}  # of a name there may be several: cuda_none.c stands in for those that know the driver
     for f, text in texts.items():
@@ -59,21 +77,35 @@ def main(tree):
                     needs[f].setdefault(owner, []).append(name)
     if sum(map(len, needs.values())) < len(texts):
         sys.exit(f"{folder}: fewer arrows than files: the sources are not written as {sys.argv[0]} reads them")
-
-    def reached(f):
-        seen, todo = set(), [f]
-        while todo:
-            for other in needs[todo.pop()]:
-                if other not in seen:
-                    seen.add(other)
-                    todo.append(other)
-        return seen
-
-    reach = {f: reached(f) for f in texts}
+    reach = {f: reached(needs, f) for f in texts}
     for f in texts:
         for other, names in needs[f].items():
             if f in reach[other]:
                 print(f"{f} needs {other}: {', '.join(sorted(names))}")
 
 
-main(sys.argv[1])
+def by_includes(folder, tree):
+    files = [f for kind in ("c", "h", "cu", "cuh") for f in sorted(folder.rglob(f"*.{kind}"))]
+    needs = {f.with_suffix(""): {} for f in files}  # {room: {room: [(file, header)]}}
+    for f in files:
+        for header in re.findall(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', f.read_text(), re.M):
+            rooms = [pathlib.Path(os.path.normpath(at / header)).with_suffix("") for at in (folder, f.parent)]
+            room = next((r for r in rooms if r in needs), f.with_suffix(""))
+            if room != f.with_suffix(""):
+                needs[f.with_suffix("")].setdefault(room, []).append((f.relative_to(tree), header))
+    if sum(map(len, needs.values())) < len(needs):
+        sys.exit(f"{folder}: fewer arrows than rooms: the sources are not written as {sys.argv[0]} reads them")
+    reach = {room: reached(needs, room) for room in needs}
+    for room in needs:
+        circle = {r for r in reach[room] if room in reach[r]}
+        most = min((LARGEST.get(str(r.parent.relative_to(folder)), LARGEST_ELSEWHERE) for r in circle), default=0)
+        for other in circle & needs[room].keys() if len(circle) > most else ():
+            for f, header in needs[room][other]:
+                print(f"{f} includes {header}: a circle of {len(circle)}")
+
+
+def main(how, tree):
+    {"names": by_names, "includes": by_includes}[how](pathlib.Path(tree) / "coll_gpuring", tree)
+
+
+main(*sys.argv[1:])

@@ -13,18 +13,23 @@ only=
 
 # ---- what is included where ----
 
+# files of exec/ that know ops and communicators; the others know neither, nor these files: a rule of their own
+of_ops='exec/(executor|gpu_order|op|op_end|run_[a-z]+|setup[a-z_]*|step_timing)\.[ch]'
+
 # folder: what its files may include of the project's own
 folders='base: base/
 sched: base/ sched/ topo/torus.h
 topo: base/ topo/
 cuda: base/ cuda/ exec/gpu/args.h exec/gpu/kernels.h exec/gpu/leader_args.h topo/cpus.h
 link: base/ link/ cuda/ sched/ topo/
-exec: base/ exec/ link/ cuda/ sched/ topo/
 tune: base/ tune/ sched/ topo/
 net: base/ net/ link/fifo.h link/lease.h sched/
 timing: base/ timing/ link/fifo.h sched/ topo/torus.h
-engine: base/ engine/ exec/ link/ cuda/ sched/ topo/ tune/ net/ timing/
-mpi: base/ mpi/ engine/ exec/ link/ cuda/ sched/ topo/ tune/ net/ timing/'
+comm: base/ comm/ link/ cuda/ sched/ topo/ tune/ net/
+exec: base/ exec/ comm/ link/ cuda/ sched/ topo/ tune/ net/ timing/
+engine: base/ engine/ exec/ comm/ link/ cuda/ sched/ topo/ tune/ net/ timing/
+mpi: base/ mpi/ engine/ exec/ comm/ link/ cuda/ sched/ topo/ tune/ net/ timing/'
+without_ops='exec, without ops: base/ exec/ link/ cuda/ sched/ topo/'
 
 # folder: system headers that it may include, as a pattern; the others of the core: those of C
 c_headers='(assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time)\.h'
@@ -38,10 +43,12 @@ link: %C|%P
 exec: %C|%P
 net: %C|%P
 timing: %C|%P
-engine: %C|%P|link\.h'
+comm: %C|%P|link\.h
+exec, without ops: %C|%P
+engine: %C|%P'
 
 declare -A folder_rules system_rules
-while IFS= read -r row; do folder_rules[${row%%: *}]=${row#*: }; done <<<"$folders"
+while IFS= read -r row; do folder_rules[${row%%: *}]=${row#*: }; done <<<"$folders"$'\n'"$without_ops"
 while IFS= read -r row; do system_rules[${row%%: *}]=${row#*: }; done <<<"$system"
 
 # what: header names, as a pattern: the only files that may include them, as a pattern
@@ -65,6 +72,7 @@ for line in sys.stdin:
 # The folder of the component that a file lies in.
 folder_of() {
     folder=${1#coll_gpuring/}
+    if [[ $folder = exec/* && ! $folder =~ ^$of_ops$ ]]; then folder='exec, without ops'; fi
     folder=${folder%%/*}
 }
 
@@ -81,6 +89,7 @@ own_folders() {
         for a in $allowed; do
             case ${found#coll_gpuring/} in "$a" | "$a"*) good=1 ;; esac
         done
+        if [ "$folder" = 'exec, without ops' ] && [[ ${found#coll_gpuring/} =~ ^$of_ops$ ]]; then good=0; fi
         [ $good = 1 ] || echo "$file includes $name: $folder/ may know $allowed only"
     done
 }
@@ -95,7 +104,7 @@ system_headers() {
             continue
         fi
         # foreign_headers says where these may be
-        [[ $folder/$name =~ ^((cuda|exec)/cuda.*\.h|net/uc[a-z]/.*)$ ]] || echo "$file includes $name"
+        [[ $folder/$name =~ ^((cuda|exec[^/]*)/cuda.*\.h|net/uc[a-z]/.*)$ ]] || echo "$file includes $name"
     done
 }
 
@@ -124,9 +133,9 @@ series_names() {
         grep -vE '^(coll_gpuring/compat/|m4/gr_ompi\.m4:)'
 }
 
-# Names of MPI or Open MPI in the engine's code, comments and texts apart. It has a port: engine/runtime.h.
+# Names of MPI or Open MPI in the engine's code, comments and texts apart. It has a port: comm/runtime.h.
 mpi_names() {
-    (cd "$1" && python3 - coll_gpuring/engine/*.[ch]) <<'EOF'
+    (cd "$1" && python3 - coll_gpuring/{comm,engine,exec}/*.[ch]) <<'EOF'
 import re, sys
 for name in sys.argv[1:]:
     text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', "", open(name).read(), flags=re.S)
@@ -145,7 +154,8 @@ unknown_folders() {
     done
 }
 
-circles() { python3 "$srcdir/tests/build/circles.py" "$1" 2>&1; }
+circles() { python3 "$srcdir/tests/build/circles.py" names "$1" 2>&1; }
+include_circles() { python3 "$srcdir/tests/build/circles.py" includes "$1" 2>&1; }
 
 # compile TREE COMMAND...: each file of sched/, or only $only; prints the compiler's words.
 compile() {
@@ -181,11 +191,13 @@ check "networks know fifos and no more of links" own_folders coll_gpuring/net/uc
 check "timing knows fifos and schedules, no executor" own_folders coll_gpuring/timing/timer.c \
     '#include "../exec/stepper.h"'
 check "executors know neither the engine nor MPI" own_folders coll_gpuring/exec/host.c '#include "../mpi/module.h"'
+check "what moves data knows no op" own_folders coll_gpuring/exec/mailbox.c '#include "exec/op.h"'
+check "communicators know no executor" own_folders coll_gpuring/comm/watchdog.c '#include "exec/op.h"'
 check "schedules use C headers only" system_headers coll_gpuring/sched/ring.c '#include <unistd.h>'
 check "executors use C and POSIX headers only" system_headers coll_gpuring/link/pool.c '#include <hwloc.h>'
-check "the engine knows no file of mpi/" own_folders coll_gpuring/engine/op.c '#include "mpi/module.h"'
-check "the engine uses C and POSIX headers only" system_headers coll_gpuring/engine/op.h '#include <ompi_config.h>'
-check "the engine names nothing of MPI" mpi_names coll_gpuring/engine/op.c 'int x = OMPI_SUCCESS;'
+check "the engine knows no file of mpi/" own_folders coll_gpuring/engine/phases.c '#include "mpi/module.h"'
+check "the engine uses C and POSIX headers only" system_headers coll_gpuring/exec/op.h '#include <ompi_config.h>'
+check "the engine names nothing of MPI" mpi_names coll_gpuring/engine/phases.c 'int x = OMPI_SUCCESS;'
 check "Open MPI headers are for mpi/" foreign_headers coll_gpuring/exec/plan.c '#include <mpi.h>'
 check "Open MPI headers are not for unit tests" foreign_headers tests/unit/planted_test.c \
     '#include "opal/util/output.h"'
@@ -199,6 +211,8 @@ check "series of Open MPI are named in compat/ and m4/gr_ompi.m4 only" series_na
 check "each folder of the component has its rule" unknown_folders coll_gpuring/planted/x.h '\n'
 check "no file needs another that needs it" circles coll_gpuring/sched/split.c \
     'int gr_planted(void);\nint gr_planted(void)\n{\n    gr_plan_build(0, 0, 0);\n    return 0;\n}'
+check "rooms include each other in small circles at most" include_circles coll_gpuring/comm/comm.h \
+    '#include "engine/phases.h"'
 check "schedules compile as C11" as_c11 coll_gpuring/sched/chain.c \
     'int x(void);\nint x(void)\n{\n    return ({ 1; });\n}'
 

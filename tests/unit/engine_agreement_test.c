@@ -13,7 +13,7 @@
 #include "engine_calls.h"
 #include "rank_runtime.h"
 
-#include "engine/failure.h"
+#include "comm/failure.h"
 
 #include "base/errors.h"
 #include "sched/sched.h"

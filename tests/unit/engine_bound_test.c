@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bound of what set-ups of links need (engine/setup_bound.h), on ranks as threads: which calls
+ * The bound of what set-ups of links need (engine/setup_bound.c), on ranks as threads: which calls
  * get links, which take another algorithm, and which are left to the saved collective, before any
  * message is sent.
  */
@@ -13,8 +13,8 @@
 #include "engine_calls.h"
 #include "rank_runtime.h"
 
+#include "engine/choose.h"
 #include "engine/op_queue.h"
-#include "engine/setup_bound.h"
 
 #include "base/errors.h"
 #include "link/fifo.h"

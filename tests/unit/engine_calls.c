@@ -8,12 +8,12 @@
 
 #include "engine_calls.h"
 
+#include "comm/runtime.h"
 #include "engine/choose.h"
 #include "engine/comm_queues.h"
-#include "engine/op_hooks.h"
 #include "engine/op_queue.h"
-#include "engine/runtime.h"
-#include "engine/submit.h"
+#include "engine/phases.h"
+#include "exec/executor.h"
 
 #include "base/errors.h"
 #include "exec/mailbox.h"

@@ -13,9 +13,9 @@
 #include "exec_data.h"
 #include "rank_runtime.h"
 
+#include "comm/collectives.h"
 #include "engine/call_agreement.h"
-#include "engine/collectives.h"
-#include "engine/op.h"
+#include "exec/op.h"
 
 #include "exec/reduce.h"
 

@@ -12,11 +12,11 @@
 #include "engine_calls.h"
 #include "rank_runtime.h"
 
+#include "comm/failure.h"
+#include "comm/runtime.h"
 #include "engine/comm_queues.h"
-#include "engine/executor.h"
-#include "engine/failure.h"
 #include "engine/op_queue.h"
-#include "engine/runtime.h"
+#include "exec/executor.h"
 
 #include "base/errors.h"
 #include "exec/mailbox.h"

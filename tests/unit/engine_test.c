@@ -12,7 +12,7 @@
 #include "engine_calls.h"
 #include "rank_runtime.h"
 
-#include "engine/failure.h"
+#include "comm/failure.h"
 #include "engine/op_queue.h"
 
 #include "base/cma.h"

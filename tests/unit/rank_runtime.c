@@ -2,12 +2,11 @@
 /* The engine's port for ranks that are threads (rank_runtime.h). */
 #include "rank_runtime.h"
 
+#include "comm/failure_messages.h"
+#include "comm/params.h"
+#include "comm/runtime.h"
 #include "engine/comm_queues.h"
-#include "engine/log.h"
 #include "engine/op_queue.h"
-#include "engine/params.h"
-#include "engine/runtime.h"
-#include "engine/stats.h"
 
 #include "base/errors.h"
 #include "link/pool.h"

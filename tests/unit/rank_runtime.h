@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine's port (engine/runtime.h) for ranks that are threads of one process. A rank has a
+ * The engine's port (comm/runtime.h) for ranks that are threads of one process. A rank has a
  * process state and a pool of its own; messages lie in mailboxes in memory.
  */
 #ifndef GR_TESTS_RANK_RUNTIME_H
 #define GR_TESTS_RANK_RUNTIME_H
 
-#include "engine/comm.h"
-#include "engine/process.h"
+#include "comm/comm.h"
+#include "comm/process.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,15 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies between host and device memory. */
+/*
+ * Copies between host and device memory, streams for them, and points in default streams that such
+ * copies come after.
+ */
 #ifndef GR_STAGING_COPY_H
 #define GR_STAGING_COPY_H
 
 #include "mpi/ompi.h"
+
+#include "cuda/device.h"
 #include "cuda/stream.h"
 
 BEGIN_C_DECLS
 
+struct gr_call;
+struct gr_gpu;
 struct gr_gpu_run;
-struct gr_points;
+struct gr_gpu_stream;
+
+/*
+ * Points in the default streams of the devices that a nonblocking call's buffers are on, and of
+ * `team`, at the moment of the call: what is put there later is not waited for when the call
+ * starts. n 0: there are none, what is there at the start comes first.
+ */
+#define GR_POINTS 3
+struct gr_points {
+    int n;
+    struct gr_gpu_point at[GR_POINTS];
+};
+void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call,
+                                 struct gr_gpu *team);
+void mca_coll_gpuring_points_free(struct gr_points *points);
+
+/*
+ * The stream comes after the points; NULL, or without any: after what is on its device's default
+ * stream. 0 or negative.
+ */
+int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
+
+/* A stream for copies, and its device. */
+struct gr_copy_stream {
+    struct gr_gpu *gpu;
+    struct gr_gpu_stream *stream; /* NULL: none was to be had */
+};
+
+/*
+ * One for the device that owns the buffer, after the points (mca_coll_gpuring_points_follow()); and
+ * give it back, with nothing in flight.
+ */
+struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer,
+                                                        const struct gr_points *after);
+void mca_coll_gpuring_copy_stream_put(struct gr_copy_stream *copy_stream);
+void mca_coll_gpuring_copy_streams_close(void);
+
+/* ---- copies ---- */
 
 /*
  * Copy between any two places, after the points; NULL, or without any: after what is on default

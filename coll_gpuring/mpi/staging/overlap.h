@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "engine/executor.h"
+#include "exec/executor.h"
 
 BEGIN_C_DECLS
 

@@ -18,13 +18,12 @@
 #include "mpi/staging/p2p_pipeline.h"
 
 #include "base/memory.h"
+#include "comm/devices.h"
 #include "base/errors.h"
-#include "engine/devices.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/copy.h"
-#include "mpi/staging/copy_stream.h"
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 

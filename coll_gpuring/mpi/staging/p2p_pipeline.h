@@ -6,7 +6,7 @@
 #include "mpi/ompi.h"
 
 #include "mpi/buffer_desc.h"
-#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 
 BEGIN_C_DECLS

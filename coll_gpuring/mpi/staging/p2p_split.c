@@ -10,17 +10,16 @@
  * Both ends of a message know its size, so both know whether it is one of these, and tell each
  * other where their buffers are.
  */
-#include "mpi/staging/p2p_split.h"
+#include "mpi/fallback.h"
 
 #include "base/memory.h"
+#include "comm/failure.h"
+#include "comm/params.h"
+#include "comm/runtime.h"
 #include "base/errors.h"
-#include "engine/params.h"
-#include "mpi/call.h"
-#include "engine/failure.h"
 #include "engine/op_queue.h"
-#include "engine/runtime.h"
-#include "mpi/args_copy.h"
 #include "mpi/buffer_desc.h"
+#include "mpi/call.h"
 #include "mpi/module.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/p2p_pipeline.h"

@@ -28,6 +28,23 @@ void mca_coll_gpuring_pinned_shrink(struct gr_pinned_buffer *room, size_t keep);
 /* Free the buffers that wait for reuse. */
 void mca_coll_gpuring_pinned_close(void);
 
+/* ---- scratch ---- */
+
+/* Scratch memory of an op, kept from call to call. All zero at first. */
+struct gr_scratch {
+    unsigned char *base;          /* plain memory; owned */
+    size_t bytes;                 /* of base */
+    struct gr_pinned_buffer room; /* memory that devices use too */
+};
+
+/*
+ * get: at least that many bytes, valid until shrink; device: kernels use it; NULL: no memory.
+ * shrink: after a call, free what is too much to keep; a request keeps less than a blocking call.
+ */
+unsigned char *mca_coll_gpuring_scratch_get(struct gr_scratch *s, size_t bytes, bool device);
+void mca_coll_gpuring_scratch_shrink(struct gr_scratch *s, bool request);
+void mca_coll_gpuring_scratch_free(struct gr_scratch *s);
+
 END_C_DECLS
 
 #endif

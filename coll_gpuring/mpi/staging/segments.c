@@ -10,15 +10,14 @@
  *      with gaps      the whole is staged, and then cut
  *      host memory    cut where it lies
  */
-#include "mpi/staging/segments.h"
+#include "mpi/fallback.h"
 
-#include "engine/log.h"
-#include "mpi/call.h"
+#include "comm/runtime.h"
 #include "mpi/buffer_desc.h"
+#include "mpi/call.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
-#include "mpi/saved.h"
-#include "mpi/staging/copy_stream.h"
+#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 

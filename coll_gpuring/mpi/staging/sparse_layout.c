@@ -9,10 +9,10 @@
  *      t0, n0, d0 | t1, n1, d1 | ...                  [.....b0.....] ... 40 TB ... [...b1...]
  *      {n0 of t0, at o0}, 1, 0 | {n1 of t1, at o1}, 1, 0 | ...      room [b0|b1|...]
  */
-#include "mpi/staging/sparse_layout.h"
+#include "mpi/staging/stage.h"
 
-#include "mpi/call.h"
 #include "mpi/buffer_desc.h"
+#include "mpi/call.h"
 
 #include "base/memory.h"
 #include "link/lease.h"

@@ -12,15 +12,13 @@
  */
 #include "mpi/staging/stage.h"
 
-#include "mpi/call.h"
-#include "engine/devices.h"
+#include "comm/devices.h"
 #include "mpi/buffer_desc.h"
+#include "mpi/call.h"
 #include "mpi/datatype.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/copy.h"
-#include "mpi/staging/copy_stream.h"
 #include "mpi/staging/pinned_pool.h"
-#include "mpi/staging/sparse_layout.h"
 
 #include "cuda/stream.h"
 #include "cuda/pointer.h"

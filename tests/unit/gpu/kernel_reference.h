@@ -7,8 +7,8 @@
 #ifndef GR_TESTS_KERNEL_REFERENCE_H
 #define GR_TESTS_KERNEL_REFERENCE_H
 
-#include "exec/gpu/kernels.h"
 #include "exec/reduce.h"
+#include "exec/gpu/kernels.h"
 
 /*
  * The host's loop for the kernel's type and operation, or NULL. Bits are the same in elements of

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a process has once: the values of parameters, slow locks, the pool of its links. */
+#include "comm/process.h"
+
+#include "comm/params.h"
+#include "comm/runtime.h"
+
+#include "link/pool.h"
+
+#include <sched.h>
+
+struct gr_settings gr_settings;
+bool gr_progress_threads;
+
+void mca_coll_gpuring_lock_slowly(gr_lock_t *lock)
+{
+    while (!gr_try(lock)) {
+        sched_yield();
+    }
+}
+
+struct gr_pool *mca_coll_gpuring_pool(struct gr_process *process)
+{
+    pthread_mutex_lock(&process->lock);
+    if (NULL == process->pool) {
+        process->pool = gr_pool_open(gr_runtime_self(), (size_t) gr_settings.pool_mib << 20);
+    }
+    pthread_mutex_unlock(&process->lock);
+    return process->pool;
+}

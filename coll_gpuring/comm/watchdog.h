@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiting: reports of ranks that wait too long. */
+#ifndef GR_COMM_WATCHDOG_H
+#define GR_COMM_WATCHDOG_H
+
+#include "comm/comm.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Polls without progress before MPI is progressed. */
+unsigned mca_coll_gpuring_polls_per_progress(void);
+
+/* Whether the next poll without progress is a check; each: as in mca_coll_gpuring_watch_vain(). */
+static inline bool gr_watch_is_due(const struct gr_watch *watch, unsigned each)
+{
+    unsigned polls = 0 != watch->most && watch->most < each ? watch->most : each;
+
+    return watch->idle + 1 - watch->checked >= polls;
+}
+
+/* What a rank waits for, for reports. */
+struct gr_waiting {
+    struct gr_comm *comm; /* the communicator of the call */
+    const char *what;     /* the call's name, such as "allreduce" */
+    uint64_t seq;         /* number of the call */
+    /* writes where the call stands and which ranks it waits for */
+    void (*explain)(void *ctx, char *text, size_t size);
+    void *ctx; /* for explain, and for the function that polls */
+};
+
+/* Polls without progress of a blocking wait between two checks. */
+#define GR_POLLS_PER_CHECK_BLOCKING 1024
+
+/*
+ * After each poll. watch_idle: whether the poll saw no progress. watch_vain, for such polls: every
+ * `each` of them, or fewer where polls are slow, is a check: it looks whether the communicator has
+ * failed, reads the clock, and reports when it is time. Returns the code with which the
+ * communicator has failed, or 0.
+ */
+bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
+int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
+                                const struct gr_waiting *waiting);
+
+/* Poll (enum gr_status, or negative) until done, progressing MPI. 0, or GR_ERR_... */
+int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved),
+                          const struct gr_waiting *waiting);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An executor runs an op whose algorithm has been chosen. engine/choose.c is the only place that
+ * decides which executor an op gets (op->exec); all other files call it through this table.
+ *
+ *      executor   file                 data moves                         links
+ *      mailbox    run_mailbox.c        through boards                     boards
+ *      host       run_host.c           steps on host memory               host memory, network
+ *      staged     mpi/staging/         the same, while buffers on a       host memory, network
+ *                 overlap.c            device are copied
+ *      device     run_device.c         steps in a kernel                  device memory, network
+ *      leader     run_leader.c         in one kernel for all ranks        boards
+ *      messages   run_messages.c       Open MPI's messages                none
+ *
+ * The calls of one op, in this order:
+ *
+ *      links, connect      which links it needs; make them, if no op before it has asked for them
+ *      prepare             its buffers
+ *      start               the links are there, and the op is the first of its queue
+ *      poll                until it is done, or has failed
+ *      abort               after an error: until the buffers are the application's again
+ *      finish              after start, whether it succeeded or not
+ */
+#ifndef GR_EXEC_EXECUTOR_H
+#define GR_EXEC_EXECUTOR_H
+
+#include "link/team.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Most seconds that a failed call waits for other ranks, or the network, to leave its buffers. */
+#define GR_LEAVE_SECONDS 10
+
+struct gr_boards;
+struct gr_gpu;
+struct gr_gpu_team;
+struct gr_mailbox_call;
+struct gr_op;
+struct gr_op_queue;
+struct gr_setup;
+
+struct gr_executor {
+    bool on_device;      /* kernels use its links and its scratch memory */
+    int setup;           /* enum gr_op_setup: that makes its links */
+    bool runs_steps;     /* of a schedule; they may be timed (step_timing.h) */
+    bool sends_messages; /* start and poll only in an MPI call or gr_runtime_progress() */
+
+    /* State of the links that the op's algorithm needs; equal on all ranks. */
+    enum gr_links (*links)(const struct gr_op *op);
+    /*
+     * A set-up of these links, numbered `number`; the caller owns it. NULL: no memory. The function
+     * is NULL where no links are needed.
+     */
+    struct gr_setup *(*connect)(struct gr_op *op, uint32_t number);
+
+    /* Put the op's buffers where this executor can use them, and find scratch. 0, or GR_ERR_... */
+    int (*prepare)(struct gr_op *op);
+
+    /*
+     * Begin; sets the executor's part of op->run. The mailbox executor is an exception: its prepare
+     * sets op->run.mailbox, since a message may be posted before the op's turn. 0, or GR_ERR_...
+     */
+    int (*start)(struct gr_op *op);
+
+    /*
+     * Progress. GR_DONE, GR_AGAIN, GR_ERR_FALLBACK: on all ranks another executor is to do the op,
+     * of which nothing has moved; or else negative: the op has failed, and poll has reported why
+     * (failure.h). *moved is increased by the number of messages that were handled.
+     */
+    int (*poll)(struct gr_op *op, uint64_t *moved);
+
+    /*
+     * Whether each rank that the op waits for is on this node, so that no network brings what it
+     * needs. NULL: never, or not known.
+     */
+    bool (*waits_near)(struct gr_op *op);
+
+    /*
+     * The op has failed: stop. Returns whether no other rank and no network uses its buffers any
+     * more; if not, call again. here: in an MPI call or gr_runtime_progress().
+     */
+    bool (*abort)(struct gr_op *op, bool here);
+
+    /*
+     * Release what start and poll took, and count the call if rc is 0. Returns rc, or
+     * the error of what was still to be done.
+     */
+    int (*finish)(struct gr_op *op, int rc);
+
+    /* What the op waits for, in words. */
+    void (*explain)(struct gr_op *op, char *text, size_t size);
+};
+
+/*
+ * What the owner of an op does for it: mpi/request.c for MPI calls. The engine knows an op's
+ * buffers only as bytes; its owner finds them, packs and unpacks data, and stages device buffers.
+ */
+struct gr_op_hooks {
+    /*
+     * The executor is known: put the op's buffers where it can use them, on the host (gpu NULL) or
+     * by kernels on gpu, and set op->data. 0, or GR_ERR_...
+     */
+    int (*prepare)(struct gr_op *op, struct gr_gpu *gpu);
+
+    /*
+     * An executor of the owner for an op that would run as host steps; NULL: none. A matter of this
+     * rank alone: messages are the same.
+     */
+    const struct gr_executor *(*replace_host)(const struct gr_op *op);
+
+    /*
+     * Let the team's stream come after what the application has put on default streams. 0, or
+     * GR_ERR_...
+     */
+    int (*follow)(const struct gr_op *op, struct gr_gpu_team *team);
+
+    /*
+     * The same, for the host: whether the work that the application has put on default streams is
+     * done: 1 yes, 0 no, or GR_ERR_... note: the first time, at which an event may be recorded.
+     */
+    int (*reached)(const struct gr_op *op, struct gr_gpu_team *team, bool note);
+
+    /* The last step is done: unpack the output. 0, or GR_ERR_... */
+    int (*unpack)(struct gr_op *op);
+
+    /*
+     * The op is over with rc: copy staged results back if it succeeded, and release what prepare
+     * took. Returns rc, or the error of a copy.
+     */
+    int (*release)(struct gr_op *op, int rc);
+
+    /*
+     * A nonblocking op is done and out of its queue: complete its request. The op may be gone when
+     * this returns. NULL: nobody waits for a request.
+     */
+    void (*complete)(struct gr_op *op);
+};
+
+/* The executors; mpi/staging/overlap.h has another one. */
+extern const struct gr_executor mca_coll_gpuring_run_mailbox, mca_coll_gpuring_run_host,
+    mca_coll_gpuring_run_device, mca_coll_gpuring_run_leader, mca_coll_gpuring_run_messages;
+
+/* Describe what `call` waits for on the boards of box. what: its name in the text. */
+void mca_coll_gpuring_mailbox_explain(const struct gr_boards *boards,
+                                      const struct gr_mailbox_call *call, const char *what,
+                                      char *text, size_t size);
+
+/* The application starts a nonblocking call of the queue: nothing is on its streams behind it yet. */
+void mca_coll_gpuring_leader_mark(const struct gr_op_queue *queue);
+
+#endif

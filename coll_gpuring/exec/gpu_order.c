@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The phases of a communicator's first set-up on devices: which device each rank uses, and in which
+ * order the ranks form rings. Rank 0 decides the order for all, since each process might see other
+ * distances between devices (in containers, say), and rings must be the same everywhere.
+ */
+#include "comm/comm.h"
+#include "comm/devices.h"
+#include "comm/net_links.h"
+#include "comm/params.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
+#include "exec/op.h"
+#include "exec/setup_messages.h"
+
+#include "base/errors.h"
+#include "base/memory.h"
+#include "cuda/device.h"
+#include "exec/gpu/team.h"
+#include "sched/protocol.h"
+#include "topo/gpus.h"
+#include "topo/torus.h"
+#include "tune/constants.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank_of(const struct gr_setup *s)
+{
+    return s->queue->comm->rank;
+}
+
+static int size_of(const struct gr_setup *s)
+{
+    return s->queue->comm->size;
+}
+
+int mca_coll_gpuring_setup_devices(struct gr_setup *s)
+{
+    const struct gr_constants *constants = s->queue->comm->constants;
+    int p = size_of(s), r, rc = 0;
+    struct gr_setup_device *own;
+
+    s->state = GR_SETUP_DEVICES;
+    s->devices = gr_calloc((size_t) p + 1, sizeof(s->devices[0]));
+    if (NULL == s->devices || 0 != mca_coll_gpuring_setup_reserve(s, p)) {
+        return GR_ERR_NOMEM;
+    }
+    own = &s->devices[p];
+    s->mine = mca_coll_gpuring_gpu_pick(s->op->buffers, &s->mine_error);
+    if (NULL != s->mine) {
+        own->id = gr_gpu_id(s->mine);
+        own->contends = !gr_gpu_has_mps(s->mine);
+        own->tuned = NULL != constants && '\0' != constants->device[0] &&
+                     0 == strcmp(constants->device, gr_gpu_model(s->mine));
+    } else {
+        snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
+    }
+    if (0 != rank_of(s)) {
+        return mca_coll_gpuring_setup_post(s, true, own, sizeof(*own), 0);
+    }
+    s->devices[0] = *own;
+    s->awaited = p - 1;
+    for (r = 1; r < p && 0 == rc; r++) {
+        rc = mca_coll_gpuring_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r);
+    }
+    return rc;
+}
+
+/*
+ * What was found out last. To ask NVML takes tens of milliseconds, and most communicators of a
+ * program have the same ranks.
+ */
+static struct {
+    gr_lock_t lock;
+    int p;
+    struct gr_pci_address *addresses; /* with it, in the same memory: */
+    int *order;
+    bool linked;
+} known;
+
+void mca_coll_gpuring_order_close(void)
+{
+    free(known.addresses);
+    known.addresses = NULL;
+    known.p = 0;
+}
+
+/* Keep it, if there is memory for it. The lock is held. */
+static void keep(const struct gr_pci_address *addresses, int p, const int *order, bool linked)
+{
+    size_t n = (size_t) p;
+
+    mca_coll_gpuring_order_close();
+    known.addresses = gr_malloc(n * (sizeof(*addresses) + sizeof(*order)));
+    if (NULL != known.addresses) {
+        known.p = p;
+        known.order = (int *) (known.addresses + n);
+        known.linked = linked;
+        memcpy(known.addresses, addresses, n * sizeof(*addresses));
+        memcpy(known.order, order, n * sizeof(*order));
+    }
+}
+
+/* Neighbours by the distance of their devices, and whether NVLink joins all. 0, or GR_ERR_... */
+static int find_order(const struct gr_pci_address *addresses, int p, int *order, bool *linked)
+{
+    int rc = 0;
+
+    gr_lock(&known.lock);
+    if (known.p == p && 0 == memcmp(known.addresses, addresses, (size_t) p * sizeof(*addresses))) {
+        memcpy(order, known.order, (size_t) p * sizeof(*order));
+        *linked = known.linked;
+    } else {
+        *linked = 0 != gr_gpus_linked(NULL, addresses, p);
+        rc = gr_order_gpus(NULL, addresses, p, order);
+        if (0 == rc) {
+            keep(addresses, p, order, *linked);
+        }
+    }
+    gr_unlock(&known.lock);
+    return 0 == rc ? 0 : GR_ERR_NOMEM;
+}
+
+/* Whether all ranks use one device. */
+static bool is_one_device(const struct gr_setup *s, int p)
+{
+    int r;
+
+    for (r = 1; r < p && 0 == memcmp(s->devices[r].id.uuid, s->devices[0].id.uuid,
+                                     sizeof(s->devices[0].id.uuid));
+         r++) {
+    }
+    return r == p;
+}
+
+/*
+ * Inside a node: as devices lie. *path: what links are like, as far as it is known already. 0, or
+ * GR_ERR_...
+ */
+static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_path *path)
+{
+    struct gr_pci_address *addresses;
+    int r, rc = GR_ERR_NOMEM;
+    bool linked = false;
+
+    if (is_one_device(s, p)) { /* nothing to ask NVML for, which takes tens of milliseconds */
+        for (r = 0; r < p; r++) {
+            order[r] = r;
+        }
+        *path = GR_PATH_SAME;
+        return 0;
+    }
+    addresses = gr_calloc((size_t) p, sizeof(*addresses));
+    if (NULL != addresses) {
+        for (r = 0; r < p; r++) {
+            const struct gr_gpu_id *id = &s->devices[r].id;
+
+            addresses[r] = (struct gr_pci_address) {id->domain, id->bus, id->device};
+        }
+        rc = find_order(addresses, p, order, &linked);
+    }
+    *path = linked ? GR_PATH_NVLINK : GR_PATH_PCIE;
+    free(addresses);
+    return rc;
+}
+
+/* Among several: node by node, or along their torus, as in host memory. */
+static int order_nodes(const struct gr_comm *comm, int p, int *order, enum gr_path *path)
+{
+    if (comm->torus.ndims > 0) {
+        gr_order_ring(&comm->torus, p, 0, order);
+    } else {
+        memcpy(order, comm->order, (size_t) p * sizeof(*order));
+    }
+    *path = GR_PATH_NET;
+    return 0;
+}
+
+/*
+ * Whether all ranks' devices are of the model of which the tuning file has constants. Say so once
+ * where they are not.
+ */
+static bool are_tuned(const struct gr_setup *s)
+{
+    static atomic_bool warned;
+    const struct gr_comm *comm = s->queue->comm;
+    int p = size_of(s), r = 0;
+
+    while (r < p && 0 != s->devices[r].tuned) {
+        r++;
+    }
+    if (r < p && NULL != comm->constants && '\0' != comm->constants->device[0] &&
+        !atomic_exchange(&warned, true)) {
+        mca_coll_gpuring_warn("tune-device", comm->constants->device, r, gr_comm_name(comm));
+    }
+    return r == p;
+}
+
+/* Whether some ranks share a device on which their kernels do not run at the same time. */
+static bool contend(const struct gr_setup *s)
+{
+    int p = size_of(s), r, k;
+
+    for (r = 0; r < p; r++) {
+        for (k = 0; k < r && 0 != s->devices[r].contends; k++) {
+            if (0 == memcmp(s->devices[k].id.uuid, s->devices[r].id.uuid,
+                            sizeof(s->devices[r].id.uuid))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Rings along the torus where the parameter states one; else as found. */
+static int decide_order(struct gr_setup *s)
+{
+    const struct gr_comm *comm = s->queue->comm;
+    struct gr_torus torus = gr_param_torus(comm->params.value[GR_PARAM_TORUS]);
+    int p = size_of(s), r, rc = GR_ERR_NOMEM, *order = gr_calloc((size_t) p, sizeof(*order));
+    enum gr_path path = GR_PATH_NET;
+
+    if (NULL != order) {
+        rc = NULL == comm->remote ? order_devices(s, p, order, &path)
+                                  : order_nodes(comm, p, order, &path);
+        if (torus.ndims > 0) {
+            gr_order_ring(&torus, p, 0, order);
+        }
+    }
+    for (r = 0; 0 == rc && r < p; r++) {
+        s->devices[r].order = order[r];
+    }
+    s->devices[0].path = path;
+    s->devices[0].tuned = are_tuned(s);
+    s->devices[0].contends = contend(s);
+    free(order);
+    return rc;
+}
+
+int mca_coll_gpuring_setup_order(struct gr_setup *s)
+{
+    int p = size_of(s), r, rc;
+    size_t bytes = (size_t) p * sizeof(s->devices[0]);
+
+    s->state = GR_SETUP_ORDER;
+    if (0 != rank_of(s)) {
+        s->awaited = 1;
+        return mca_coll_gpuring_setup_post(s, false, s->devices, bytes, 0);
+    }
+    rc = decide_order(s);
+    s->awaited = 0;
+    for (r = 1; r < p && 0 == rc; r++) {
+        rc = mca_coll_gpuring_setup_post(s, true, s->devices, bytes, r);
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_setup_team(struct gr_setup *s)
+{
+    const struct gr_comm *comm = s->queue->comm;
+    const int64_t *value = comm->params.value;
+    size_t p = (size_t) size_of(s), r;
+    struct gr_gpu_id *ids = gr_calloc(p, sizeof(*ids));
+    int *order = gr_calloc(p, sizeof(*order));
+    struct gr_gpu_team_params params = {
+        .p = (int) p,
+        .rank = rank_of(s),
+        .nchannels = gr_device_channels(comm),
+        .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
+        .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
+        .order = order,
+        .torus = comm->torus,
+        .remote = comm->remote,
+        .rdma = NULL == mca_coll_gpuring_net_no_rdma(s->queue),
+        .ids = ids,
+        .path = (enum gr_path) s->devices[0].path,
+        .contends = s->devices[0].contends,
+        .gpu = s->mine,
+        .status = s->mine_error,
+    };
+
+    if (NULL != ids && NULL != order) {
+        for (r = 0; r < p; r++) {
+            ids[r] = s->devices[r].id;
+            order[r] = s->devices[r].order;
+        }
+        if (NULL != params.gpu) {
+            params.pool =
+                mca_coll_gpuring_gpu_pool(s->queue->comm->process, params.gpu, &params.status);
+            params.gpu = NULL == params.pool ? NULL : params.gpu;
+            params.ipc_cache = NULL == params.gpu ? NULL : mca_coll_gpuring_ipc_cache(params.gpu);
+        }
+        s->queue->gpu = gr_gpu_team_create(&params);
+        s->queue->tuned = 0 != s->devices[0].tuned;
+    }
+    free(ids);
+    free(order);
+    return NULL == s->queue->gpu ? GR_ERR_NOMEM : 0;
+}
+
+/* ---- how kernels do a call ---- */
+
+int mca_coll_gpuring_forced_way(const struct gr_comm *comm, const struct gr_op *op)
+{
+    return (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.spec.coll];
+}
+
+int mca_coll_gpuring_forced_algorithm(const struct gr_comm *comm, const struct gr_op *op)
+{
+    int way = mca_coll_gpuring_forced_way(comm, op);
+
+    return GR_WAY_LEADER == way ? -1 : way;
+}
+
+/* Whether the call's collective is to take an algorithm of schedules that it has. */
+static bool is_forced(const struct gr_comm *comm, const struct gr_op *op)
+{
+    int way = mca_coll_gpuring_forced_way(comm, op);
+
+    return way >= 0 && way < GR_NALGOS && gr_algo_has((enum gr_algo) way, op->data.spec.coll);
+}
+
+enum gr_device_use mca_coll_gpuring_device_use(const struct gr_comm *comm, const struct gr_op *op)
+{
+    const struct gr_gpu_team *gpu = NULL == op->queue ? NULL : op->queue->gpu;
+
+    if (NULL == gpu || is_forced(comm, op)) {
+        return GR_KERNELS_OF_ALL;
+    }
+    if (gr_gpu_team_has_leader(gpu) &&
+        GR_LINKS_REFUSED != gr_team_links(op->queue->team, GR_WAY_LEADER, 0, 1)) {
+        return GR_KERNELS_LEADER;
+    }
+    return gr_gpu_team_contends(gpu) ? GR_KERNELS_NONE : GR_KERNELS_OF_ALL;
+}

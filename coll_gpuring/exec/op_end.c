@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How an op ends (op_end.h). */
+#include "exec/op_end.h"
+
+#include "comm/collectives.h"
+#include "comm/comm.h"
+#include "comm/failure.h"
+#include "comm/params.h"
+#include "comm/runtime.h"
+#include "exec/label.h"
+#include "exec/op.h"
+
+#include "base/errors.h"
+#include "sched/sched.h"
+
+#include <stdio.h>
+
+/* ---- failures ---- */
+
+void mca_coll_gpuring_op_report_failure(const struct gr_op *op, int code, const char *what,
+                                        const char *reason)
+{
+    mca_coll_gpuring_report_failure(op->queue->comm, op->id, op->seq, code, what, reason);
+}
+
+void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc)
+{
+    mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", mca_coll_gpuring_error_text(rc));
+}
+
+/* What a label says of a call: its root where it has one, and what a rank posts. */
+static void describe_label(uint64_t label, char *text, size_t size)
+{
+    enum gr_coll coll = gr_label_coll(label);
+    size_t used = (size_t) snprintf(text, size, "%zu bytes", gr_label_bytes(label));
+
+    if (coll < GR_NCOLLS && gr_coll_is_rooted(coll)) {
+        snprintf(text + used, size - used, ", root %d", gr_label_root(label));
+    }
+}
+
+void mca_coll_gpuring_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq,
+                                        int code, const struct gr_label_pair *pair)
+{
+    enum gr_coll theirs = gr_label_coll(pair->posted);
+    char why[126], expected[32], posted[32];
+
+    describe_label(pair->expected, expected, sizeof(expected));
+    describe_label(pair->posted, posted, sizeof(posted));
+    snprintf(why, sizeof(why), "expects %s of rank %d, which calls %s: %s", expected, pair->rank,
+             theirs < GR_NCOLLS ? gr_coll_name(theirs) : "no collective", posted);
+    mca_coll_gpuring_report_failure(comm, id, seq, code, why, "");
+}
+
+/* ---- the end ---- */
+
+/* Whether the executor was started, and has not been told that the op is over. */
+static bool is_started(const struct gr_op *op)
+{
+    return GR_OP_RUNNING == op->phase || GR_OP_LEAVING == op->phase;
+}
+
+void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
+{
+    if (0 != rc && GR_ERR_FALLBACK != rc) {
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", mca_coll_gpuring_error_text(rc));
+    }
+    op->rc = op->hooks->release(op, is_started(op) ? op->exec->finish(op, rc) : rc);
+    if (op->rc != rc) {
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "results could not be copied: ",
+                                           mca_coll_gpuring_error_text(op->rc));
+    }
+    op->phase = GR_OP_DONE;
+}
+
+void mca_coll_gpuring_op_end(struct gr_op *op)
+{
+    int rc = op->hooks->unpack(op);
+
+    mca_coll_gpuring_op_over(op, rc);
+}
+
+void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy)
+{
+    double us = 0 != op->start ? 1e6 * (gr_runtime_now() - op->start) : 0;
+
+    mca_coll_gpuring_stats_call(op->id, op->choice.way, op->exec->on_device, op->queue->team->p,
+                                gr_call_has_buffers(op->id) ? op->data.bytes : 0, us);
+    if (zero_copy) {
+        mca_coll_gpuring_stats_zero_copy(op->id);
+    }
+}
+
+void mca_coll_gpuring_op_abort(struct gr_op *op, bool here, int rc)
+{
+    if (is_started(op) && !op->exec->abort(op, here)) {
+        op->phase = GR_OP_LEAVING;
+    } else {
+        mca_coll_gpuring_op_over(op, rc);
+    }
+}

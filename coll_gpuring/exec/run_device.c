@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Executor: kernels on a device (exec/gpu/op.h). */
+#include "comm/comm.h"
+#include "comm/failure_messages.h"
+#include "comm/runtime.h"
+#include "exec/executor.h"
+#include "exec/op.h"
+#include "exec/op_end.h"
+#include "exec/plan.h"
+#include "exec/setup.h"
+#include "exec/setup_messages.h"
+#include "exec/step_timing.h"
+
+#include "base/errors.h"
+#include "base/text.h"
+#include "cuda/device.h"
+#include "exec/gpu/args.h"
+#include "exec/gpu/kernels.h"
+#include "exec/gpu/op.h"
+#include "exec/gpu/team.h"
+#include "sched/protocol.h"
+#include "sched/sched.h"
+#include "sched/step.h"
+#include "timing/timeline.h"
+#include "timing/timer.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- links and buffers ---- */
+
+static enum gr_links device_links(const struct gr_op *op)
+{
+    const struct gr_gpu_team *gpu = op->queue->gpu;
+
+    return NULL == gpu
+               ? GR_LINKS_NONE
+               : (enum gr_links) * gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->root);
+}
+
+static struct gr_setup *device_connect(struct gr_op *op, uint32_t number)
+{
+    return mca_coll_gpuring_setup_new_gpu(op->queue, op, number);
+}
+
+static int device_prepare(struct gr_op *op)
+{
+    return op->hooks->prepare(op, op->queue->gpu->gpu);
+}
+
+/* ---- start ---- */
+
+/* As gr_comm_begin_writing(). */
+static bool begin_writing(struct gr_op *op)
+{
+    op->run.device.writing = true;
+    return gr_comm_begin_writing(op->queue->comm);
+}
+
+static void stop_writing(struct gr_op *op)
+{
+    if (op->run.device.writing) {
+        op->run.device.writing = false;
+        gr_comm_end_writing(op->queue->comm);
+    }
+}
+
+/* The schedule of a rank's channel; ctx is the op. */
+static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
+{
+    const struct gr_op *op = ctx;
+    const struct gr_gpu_team *team = op->queue->gpu;
+
+    return gr_plan_sched(&op->data.spec, team->p, rank, team->rings.order[channel % 2],
+                         team->rings.where[channel % 2], channel, op->run.device.op.split.nchunks);
+}
+
+/*
+ * Let the op be timed, where steps are. Kernels inside a node exchange their messages without the
+ * host, so there only the start is timed. 0, or GR_ERR_...
+ */
+static int begin_timing(struct gr_op *op)
+{
+    const struct gr_gpu_team *gpu = op->queue->gpu;
+    struct gr_gpu_op *run = &op->run.device.op;
+    int p = op->queue->team->p, rc;
+    struct gr_timer_links none = {NULL, NULL, p};
+    struct gr_timing_job job = {.p = p,
+                                .split = &run->split,
+                                .elem_bytes = run->elem_bytes,
+                                .slot_elems = run->args.slot_elems,
+                                .nslots = gpu->nslots,
+                                .sched = sched_of,
+                                .ctx = op,
+                                .whole = NULL == gpu->remote};
+    struct gr_step_gate gate;
+
+    rc = mca_coll_gpuring_timing_begin(op->queue, &op->data.spec, &job, &none, &gate);
+    if (0 == rc && NULL != gate.ops) {
+        gr_gpu_op_gate(run, gate.ops, gate.ctx);
+    }
+    return rc;
+}
+
+static int device_start(struct gr_op *op)
+{
+    struct gr_plan_spec *r = &op->data.spec;
+    struct gr_gpu_team *gpu = op->queue->gpu;
+    struct gr_device_run *run = &op->run.device;
+    /* Buffers that the device knows by another address were staged. */
+    gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in,
+                           (gr_gpu_ptr) (uintptr_t) op->data.out,
+                           (gr_gpu_ptr) (uintptr_t) op->data.tmp};
+
+    r->algo = (enum gr_algo) op->choice.way;
+    r->nchannels = op->choice.nchannels < gpu->usable ? op->choice.nchannels : gpu->usable;
+    r->chunk_bytes = op->choice.chunk_bytes;
+    r->protocol = (enum gr_protocol) op->choice.protocol;
+    r->threads = op->choice.threads;
+    run->writing = false;
+    run->leave_by = 0;
+    gr_gpu_op_init(&run->op, gpu);
+    if (0 != op->hooks->follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
+        return GR_ERR_FAILED;
+    }
+    if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) op->kernel, space,
+                            op->agreed.zero_copy ? op->agreement.handles : NULL)) {
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", gr_gpu_error());
+        return GR_ERR_FAILED;
+    }
+    return begin_timing(op);
+}
+
+/* ---- progress, and the end ---- */
+
+static int device_poll(struct gr_op *op, uint64_t *moved)
+{
+    int rc = gr_gpu_op_poll(&op->run.device.op, moved);
+
+    if (GR_ERR_CUDA == rc || GR_ERR_GPU_SPACE == rc) {
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "a kernel failed: ", gr_gpu_error());
+    } else if (rc < 0) {
+        mca_coll_gpuring_op_report_error(op, rc);
+    }
+    return rc;
+}
+
+/*
+ * With zero copy, kernels of other ranks may still write to this rank's buffers. It waits until
+ * each rank has said that its kernels have left; not for good, since a rank may not look for
+ * messages for long.
+ */
+static bool device_abort(struct gr_op *op, bool here)
+{
+    struct gr_device_run *run = &op->run.device;
+
+    if (0 == run->leave_by) {
+        gr_gpu_op_abort(&run->op);
+        stop_writing(op);
+        if (!gr_gpu_op_exposed(&run->op)) {
+            return true;
+        }
+        run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
+    }
+    if (here) {
+        mca_coll_gpuring_failure_tell(op->queue->comm);
+    }
+    return (here && mca_coll_gpuring_failure_out(op->queue->comm)) ||
+           gr_runtime_now() > run->leave_by;
+}
+
+static int device_finish(struct gr_op *op, int rc)
+{
+    struct gr_gpu_op *run = &op->run.device.op;
+
+    if (0 == rc) {
+        mca_coll_gpuring_op_count(op, run->mapped > 0);
+    } else {
+        gr_gpu_op_abort(run);
+    }
+    stop_writing(op);
+    gr_gpu_op_end(run);
+    return rc;
+}
+
+/* ---- reports ---- */
+
+static size_t explain_channels(const struct gr_op *op, const char *way, char *text, size_t size)
+{
+    const struct gr_gpu_op *run = &op->run.device.op;
+    size_t used = strlen(text);
+    struct gr_gpu_report report;
+    struct gr_step step;
+    int ranks[2 * GR_FAN], n;
+    uint32_t c;
+
+    for (c = 0; c < run->nchannels && used < size; c++) {
+        if (gr_gpu_op_waits(run, c, &step, &report, ranks, &n)) {
+            used += (size_t) snprintf(
+                text + used, size - used,
+                "%s%s on devices, channel %u, slice %u, step %u (%s), waits for rank",
+                used > 0 ? "; " : "", way, c, report.slice, report.index, gr_step_name(&step));
+            used = gr_text_ranks(text, size, used, ranks, n);
+        }
+    }
+    return used;
+}
+
+static void device_explain(struct gr_op *op, char *text, size_t size)
+{
+    const char *way = gr_way_name(op->choice.way);
+    int ranks[2 * GR_FAN], n;
+    size_t used;
+
+    if (0 != op->run.device.leave_by) {
+        snprintf(text, size, "failed, other ranks may still write to its buffers");
+        return;
+    }
+    mca_coll_gpuring_timing_explain(op->queue, text, size);
+    used = explain_channels(op, way, text, size);
+    n = gr_gpu_op_unsent(&op->run.device.op, ranks, 2 * GR_FAN);
+    if (n > 0) {
+        used =
+            (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank", way);
+        gr_text_ranks(text, size, used, ranks, n);
+    } else if (0 == used) {
+        snprintf(text, size,
+                 "%s on devices, the kernel is running, or not resident on the device yet", way);
+    }
+}
+
+const struct gr_executor mca_coll_gpuring_run_device = {
+    .on_device = true,
+    .setup = GR_SETUP_GPU,
+    .runs_steps = true,
+    .links = device_links,
+    .connect = device_connect,
+    .prepare = device_prepare,
+    .start = device_start,
+    .poll = device_poll,
+    .abort = device_abort,
+    .finish = device_finish,
+    .explain = device_explain,
+};

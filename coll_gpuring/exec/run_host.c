@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Executor: steps over links in host memory, a plan and the stepper on it. */
+#include "exec/run_host.h"
+
+#include "comm/collectives.h"
+#include "comm/comm.h"
+#include "comm/net_links.h"
+#include "comm/runtime.h"
+#include "exec/executor.h"
+#include "exec/host.h"
+#include "exec/label.h"
+#include "exec/op.h"
+#include "exec/op_end.h"
+#include "exec/plan.h"
+#include "exec/reduce.h"
+#include "exec/setup.h"
+#include "exec/setup_messages.h"
+#include "exec/step_timing.h"
+#include "exec/stepper.h"
+
+#include "base/errors.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "link/team.h"
+#include "sched/groups.h"
+#include "sched/sched.h"
+#include "sched/step.h"
+#include "timing/timeline.h"
+#include "timing/timer.h"
+#include "tune/terms.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Slots that each poll of a nonblocking call moves per channel: its caller wants to go on. */
+#define BURST 8
+
+/* ---- links ---- */
+
+/* What the op's choice needs links for. */
+static int way_of(const struct gr_op *op)
+{
+    int way = gr_choice_way(&op->choice);
+
+    return GR_WAY_MAILBOX == way ? gr_mailbox_way(op->data.spec.coll, op->comm->size) : way;
+}
+
+enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op)
+{
+    /* A persistent request has no queue while its init chooses the algorithm. */
+    return NULL == op->queue
+               ? GR_LINKS_NONE
+               : gr_team_links(op->queue->team, way_of(op), op->root, op->choice.nchannels);
+}
+
+struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number)
+{
+    return mca_coll_gpuring_setup_new(op->queue, way_of(op), op->root, op->choice.nchannels,
+                                      number);
+}
+
+/* ---- start ---- */
+
+static void make_plan(struct gr_op *op)
+{
+    const struct gr_team *team = op->queue->team;
+    struct gr_plan_spec *r = &op->data.spec;
+
+    r->algo = (enum gr_algo) op->choice.way;
+    r->nchannels = op->choice.nchannels;
+    r->small = op->choice.small;
+    r->direct = op->choice.direct && team->direct && op->agreed.fetches;
+    r->chunk_bytes = r->direct ? op->choice.direct_chunk_bytes : op->choice.chunk_bytes;
+    r->direct_bytes = op->choice.direct_bytes;
+    gr_plan_build(&op->kept.plan, team, r);
+    op->kept.planned = true;
+}
+
+static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
+                        unsigned char *const space[3], struct gr_reducer reducer)
+{
+    const struct gr_team *team = op->queue->team;
+    const struct gr_channel_set *links = gr_team_links_of(team, r->small);
+    struct gr_host_op *host = &op->run.host.op;
+
+    host->in = links->in;
+    host->out = links->out;
+    host->p = team->p;
+    host->nchannels = r->nchannels;
+    host->space[GR_IN] = space[GR_IN];
+    host->space[GR_OUT] = space[GR_OUT];
+    host->space[GR_TMP] = space[GR_TMP];
+    host->reducer = reducer;
+    host->label = gr_label_kind(r->coll, r->root) | (uint32_t) op->data.bytes;
+    host->direct = r->direct;
+    host->offered = r->direct && gr_copy_is_offered(r->coll) && !op->comm->oversubscribed
+                        ? GR_OFFERED_BYTES
+                        : 0;
+    host->zero_copy =
+        gr_algo_overwrites_sent(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->queue);
+    host->pids = team->pids;
+    host->later.bytes = 0;
+    host->popped = 0;
+    host->valid_bytes = 0;
+    host->data_at = NULL;
+    host->zero_copies = 0;
+    host->unread = NULL;
+    host->asked.state = GR_HOST_NOT_ASKED;
+    host->asked.begin = 0;
+    host->refused.error = 0;
+    host->bounce = NULL;
+}
+
+static void start_stepper(struct gr_op *op, const struct gr_backend *backend, void *ctx)
+{
+    struct gr_stepper *stepper = &op->run.host.stepper;
+
+    gr_stepper_start(stepper, &op->kept.plan, backend, ctx);
+    stepper->burst = op->nonblocking ? BURST : 0;
+    op->run.host.leave_by = 0;
+}
+
+/*
+ * Give the op its bounce buffer: where memory is short, a smaller one, since the other ranks have
+ * begun the call. 0 or GR_ERR_NOMEM.
+ */
+static int find_bounce(struct gr_op *op)
+{
+    size_t bytes;
+
+    for (bytes = GR_BOUNCE_BYTES; NULL == op->kept.bounce && bytes >= GR_BOUNCE_LEAST; bytes /= 4) {
+        op->kept.bounce = gr_malloc(bytes);
+        op->kept.bounce_bytes = bytes;
+    }
+    op->run.host.op.bounce = op->kept.bounce;
+    op->run.host.op.bounce_bytes = op->kept.bounce_bytes;
+    return NULL == op->kept.bounce ? GR_ERR_NOMEM : 0;
+}
+
+int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_backend *backend, void *ctx)
+{
+    const struct gr_data *data = &op->data;
+    unsigned char *const space[3] = {
+        [GR_IN] = data->in, [GR_OUT] = data->out, [GR_TMP] = data->tmp};
+
+    if (!op->kept.planned) {
+        make_plan(op);
+    }
+    set_host_op(op, &data->spec, space, data->reducer);
+    start_stepper(op, backend, ctx);
+    return data->spec.direct && gr_calls[op->id].reduces ? find_bounce(op) : 0;
+}
+
+void mca_coll_gpuring_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,
+                                      unsigned char *const space[3], struct gr_reducer reducer)
+{
+    gr_plan_build(&op->kept.plan, op->queue->team, r);
+    set_host_op(op, r, space, reducer);
+    op->run.host.op.zero_copy = 0;
+    op->run.host.op.label = GR_LABEL_NOT_COMPARED; /* it compares what it exchanges */
+    start_stepper(op, &gr_host_backend, &op->run.host.op);
+}
+
+/* ---- timing ---- */
+
+/* The schedule of a rank's channel; ctx is the op. */
+static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
+{
+    const struct gr_op *op = ctx;
+    const struct gr_team *team = op->queue->team;
+
+    return gr_plan_sched(&op->data.spec, team->p, rank, team->rings.order[channel % 2],
+                         team->rings.where[channel % 2], channel, op->kept.plan.split.nchunks);
+}
+
+int mca_coll_gpuring_host_time(struct gr_op *op)
+{
+    const struct gr_team *team = op->queue->team;
+    const struct gr_plan_spec *r = &op->data.spec;
+    const struct gr_channel_set *set = gr_team_links_of(team, r->small);
+    struct gr_timer_links links = {set->in, set->out, team->p};
+    struct gr_timing_job job = {.p = team->p,
+                                .split = &op->kept.plan.split,
+                                .elem_bytes = r->elem_bytes,
+                                .slot_elems = op->kept.plan.slot_elems,
+                                .nslots = set->nslots,
+                                .sched = sched_of,
+                                .ctx = op};
+    struct gr_step_gate gate;
+    int rc = mca_coll_gpuring_timing_begin(op->queue, r, &job, &links, &gate);
+
+    if (0 == rc && NULL != gate.ops) {
+        gr_stepper_gate(&op->run.host.stepper, gate.ops, gate.ctx);
+    }
+    return rc;
+}
+
+/* ---- progress, and the end ---- */
+
+/* What the errno of process_vm_readv says beyond its own text; "": nothing. */
+static const char *why_refused(int error)
+{
+    switch (error) {
+    case EPERM:
+        return " The kernel forbids it (seccomp, kernel.yama.ptrace_scope, PR_SET_DUMPABLE, or "
+               "processes of different users).";
+    case EFAULT:
+        return " Other processes cannot read this memory.";
+    default:
+        return "";
+    }
+}
+
+/* Once in a process: the call goes on, slower. */
+static void report_refusal(const struct gr_op *op)
+{
+    const struct gr_comm *comm = op->queue->comm;
+    int error = op->run.host.op.refused.error, rank = op->run.host.op.refused.rank;
+
+    if (!atomic_exchange(&comm->process->copy_refused, true)) {
+        mca_coll_gpuring_warn("copy-refused", comm->rank, gr_comm_name(comm), rank,
+                              (int) op->queue->team->pids[rank], gr_calls[op->id].name,
+                              strerror(error), why_refused(error));
+    }
+}
+
+int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved)
+{
+    int rc = gr_stepper_run(&op->run.host.stepper, moved);
+
+    if (0 != op->run.host.op.refused.error) {
+        report_refusal(op);
+        op->run.host.op.refused.error = 0;
+    }
+    if (GR_ERR_DIFFER == rc || GR_ERR_TRUNCATE == rc) {
+        mca_coll_gpuring_report_difference(op->queue->comm, op->id, op->seq, rc,
+                                           &op->run.host.op.differs);
+    } else if (rc < 0) {
+        mca_coll_gpuring_op_report_error(op, rc);
+    }
+    return rc;
+}
+
+bool mca_coll_gpuring_host_waits_near(struct gr_op *op)
+{
+    struct gr_host_run *run = &op->run.host;
+    int ranks[2 * GR_FAN], n;
+    bool near = false;
+    uint32_t c;
+
+    for (c = 0; c < run->stepper.nchannels; c++) {
+        for (n = gr_host_waits_for(&run->op, c, gr_stepper_waits(&run->stepper, c), ranks); n > 0;
+             n--) {
+            if (op->queue->team->remote[ranks[n - 1]]) {
+                return false;
+            }
+            near = true;
+        }
+    }
+    return near;
+}
+
+/*
+ * The network may still send from this rank's buffers. UCX completes each message in the end. Open
+ * MPI may never complete one to a peer that is gone, so that wait ends after GR_LEAVE_SECONDS.
+ */
+bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here)
+{
+    struct gr_host_run *run = &op->run.host;
+
+    (void) here;
+    if (0 == run->op.zero_copy || mca_coll_gpuring_net_reclaim(op->queue)) {
+        return true;
+    }
+    if (0 == run->leave_by) {
+        run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
+    }
+    return mca_coll_gpuring_net_by_messages() && gr_runtime_now() > run->leave_by;
+}
+
+int mca_coll_gpuring_host_finish(struct gr_op *op, int rc)
+{
+    if (0 == rc) {
+        mca_coll_gpuring_op_count(op, op->run.host.op.zero_copies > 0);
+    } else {
+        gr_host_withdraw(&op->run.host.op);
+    }
+    return rc;
+}
+
+/* ---- reports ---- */
+
+/* Append what a channel waits for to text, which has `used` bytes. Returns how many it has then. */
+static size_t explain_channel(struct gr_op *op, const char *what, uint32_t c, char *text,
+                              size_t size, size_t used)
+{
+    const struct gr_stepper *m = &op->run.host.stepper;
+    const struct gr_step *step = gr_stepper_waits(m, c);
+    int ranks[2 * GR_FAN], n = gr_host_waits_for(&op->run.host.op, c, step, ranks);
+
+    if (NULL == step && 0 == n) {
+        return used;
+    }
+    used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, ", used > 0 ? "; " : "",
+                              what, c);
+    if (NULL != step && used < size) {
+        used +=
+            (size_t) snprintf(text + used, size - used, "slice %u, step %u (%s), waits for rank",
+                              m->at[c].walk.slice, m->at[c].walk.index, gr_step_name(step));
+    } else if (used < size) {
+        used += (size_t) snprintf(text + used, size - used, "all steps done, %s rank",
+                                  op->run.host.op.direct ? "to be fetched by" : "to be sent to");
+    }
+    return gr_text_ranks(text, size, used, ranks, n);
+}
+
+void mca_coll_gpuring_host_explain(struct gr_op *op, const char *what,
+                                   const char *(*other)(const struct gr_op *op, uint32_t channel),
+                                   char *text, size_t size)
+{
+    const char *reason;
+    size_t used;
+    uint32_t c;
+
+    mca_coll_gpuring_timing_explain(op->queue, text, size);
+    used = strlen(text);
+    for (c = 0; c < op->run.host.stepper.nchannels && used < size; c++) {
+        reason = NULL == other ? NULL : other(op, c);
+        if (NULL != reason) {
+            used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, waits for %s",
+                                      used > 0 ? "; " : "", what, c, reason);
+        } else {
+            used = explain_channel(op, what, c, text, size, used);
+        }
+    }
+}
+
+/* ---- the executor ---- */
+
+static int host_prepare(struct gr_op *op)
+{
+    return op->hooks->prepare(op, NULL);
+}
+
+static int host_start(struct gr_op *op)
+{
+    int rc = mca_coll_gpuring_host_start(op, &gr_host_backend, &op->run.host.op);
+
+    return 0 == rc ? mca_coll_gpuring_host_time(op) : rc;
+}
+
+static void host_explain(struct gr_op *op, char *text, size_t size)
+{
+    mca_coll_gpuring_host_explain(op, gr_way_name(op->choice.way), NULL, text, size);
+}
+
+const struct gr_executor mca_coll_gpuring_run_host = {
+    .runs_steps = true,
+    .links = mca_coll_gpuring_host_links,
+    .connect = mca_coll_gpuring_host_connect,
+    .prepare = host_prepare,
+    .start = host_start,
+    .poll = mca_coll_gpuring_host_poll,
+    .waits_near = mca_coll_gpuring_host_waits_near,
+    .abort = mca_coll_gpuring_host_abort,
+    .finish = mca_coll_gpuring_host_finish,
+    .explain = host_explain,
+};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Executor: one kernel for all ranks that share a device (exec/gpu/leader.h). */
+#include "comm/comm.h"
+#include "comm/failure_messages.h"
+#include "comm/process.h"
+#include "comm/runtime.h"
+#include "exec/executor.h"
+#include "exec/op.h"
+#include "exec/op_end.h"
+#include "exec/setup.h"
+#include "exec/setup_messages.h"
+
+#include "base/errors.h"
+#include "base/text.h"
+#include "cuda/device.h"
+#include "exec/gpu/leader.h"
+#include "exec/gpu/team.h"
+#include "link/team.h"
+#include "sched/sched.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- boards and buffers ---- */
+
+static enum gr_links leader_links(const struct gr_op *op)
+{
+    return gr_team_links(op->queue->team, GR_WAY_LEADER, 0, 1);
+}
+
+static struct gr_setup *leader_connect(struct gr_op *op, uint32_t number)
+{
+    return mca_coll_gpuring_setup_new(op->queue, GR_WAY_LEADER, 0, 1, number);
+}
+
+static int leader_prepare(struct gr_op *op)
+{
+    return op->hooks->prepare(op, op->queue->gpu->gpu);
+}
+
+/* ---- start, progress, and the end ---- */
+
+void mca_coll_gpuring_leader_mark(const struct gr_op_queue *queue)
+{
+    if (NULL != queue->gpu && NULL != queue->gpu->leader &&
+        !gr_process_has_queues(queue->comm->process)) {
+        gr_leader_map_wanted(queue->gpu->leader);
+    }
+}
+
+static void stop_writing(struct gr_op *op)
+{
+    if (op->run.leader.writing) {
+        op->run.leader.writing = false;
+        gr_comm_end_writing(op->queue->comm);
+    }
+}
+
+static int leader_start(struct gr_op *op)
+{
+    struct gr_gpu_team *gpu = op->queue->gpu;
+    struct gr_leader_op *run = &op->run.leader;
+    int rc;
+
+    memset(run, 0, sizeof(*run));
+    run->writing = true;
+    if (!gr_comm_begin_writing(op->queue->comm)) {
+        return GR_ERR_FAILED;
+    }
+    rc = op->hooks->reached(op, gpu, true);
+    if (rc < 0) {
+        return rc;
+    }
+    run->ready = 1 == rc;
+    gr_leader_begin(&run->run, gpu->leader, gr_team_boards(op->queue->team, GR_WAY_LEADER),
+                    &op->data.spec, (enum gr_kernel) op->kernel,
+                    (gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
+                    !run->ready, !op->nonblocking && !gr_process_has_queues(op->comm->process));
+    return 0;
+}
+
+static int leader_poll(struct gr_op *op, uint64_t *moved)
+{
+    struct gr_leader_op *run = &op->run.leader;
+    int rc = run->ready ? 1 : op->hooks->reached(op, op->queue->gpu, false);
+
+    if (1 != rc) {
+        return 0 == rc ? GR_AGAIN : rc;
+    }
+    run->ready = true;
+    rc = gr_leader_poll(&run->run, moved);
+    /* a persistent request has no other links */
+    if (rc < 0 && (GR_ERR_FALLBACK != rc || op->persistent)) {
+        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED,
+                                           "the kernel of one device: ", gr_gpu_error());
+        return GR_ERR_FAILED;
+    }
+    return rc;
+}
+
+/* As device_abort(): not for good, since the leader may not come for long. */
+static bool leader_abort(struct gr_op *op, bool here)
+{
+    struct gr_leader_op *run = &op->run.leader;
+
+    if (NULL == run->run.leader || gr_leader_abort(&run->run)) {
+        stop_writing(op);
+        return true;
+    }
+    if (0 == run->leave_by) {
+        run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
+    }
+    stop_writing(op); /* this rank does not lead */
+    if (here) {
+        mca_coll_gpuring_failure_tell(op->queue->comm);
+    }
+    return (here && mca_coll_gpuring_failure_out(op->queue->comm)) ||
+           gr_runtime_now() > run->leave_by;
+}
+
+static int leader_finish(struct gr_op *op, int rc)
+{
+    const struct gr_leader_run *run = &op->run.leader.run;
+
+    if (0 == rc) {
+        mca_coll_gpuring_op_count(op, !run->copied[0] && !run->copied[1]);
+    }
+    stop_writing(op);
+    return rc;
+}
+
+static void leader_explain(struct gr_op *op, char *text, size_t size)
+{
+    const struct gr_leader_run *run = &op->run.leader.run;
+    int ranks[GR_LEADER_RANKS], leads, n = gr_leader_waits(run, ranks, &leads);
+    size_t used;
+
+    if (0 != op->run.leader.leave_by) {
+        snprintf(text, size, "failed, the leader's kernel may still use its buffers");
+    } else if (0 == n) {
+        snprintf(text, size, "waits for work on this rank's default stream, or for its copies");
+    } else {
+        used = (size_t) snprintf(text, size, "one kernel for all ranks, %s rank",
+                                 leads ? "waits for that of" : "waits for");
+        gr_text_ranks(text, size, used, ranks, n);
+    }
+}
+
+const struct gr_executor mca_coll_gpuring_run_leader = {
+    .on_device = true,
+    .setup = GR_SETUP_LEADER,
+    .links = leader_links,
+    .connect = leader_connect,
+    .prepare = leader_prepare,
+    .start = leader_start,
+    .poll = leader_poll,
+    .abort = leader_abort,
+    .finish = leader_finish,
+    .explain = leader_explain,
+};

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages about set-ups: what they wait for, and why they failed. */
+#include "comm/comm.h"
+#include "comm/net_links.h"
+#include "comm/params.h"
+#include "comm/runtime.h"
+#include "exec/setup_messages.h"
+
+#include "base/errors.h"
+#include "cuda/memory.h"
+#include "exec/gpu/team.h"
+#include "link/fifo.h"
+#include "link/team.h"
+#include "sched/sched.h"
+
+#include <stdio.h>
+
+/* Which links, in words. */
+static const char *where(const struct gr_setup *s)
+{
+    if (s->device) {
+        return " on devices";
+    }
+    if (s->way < GR_WAY_SMALL) {
+        return "";
+    }
+    return NULL != s->queue->comm->remote ? " for small messages" : " with small slots";
+}
+
+/* The rank that receive k of the phase waits for. */
+static int awaited_rank(const struct gr_setup *s, int k)
+{
+    const struct gr_join *join = &s->join;
+
+    switch (s->state) {
+    case GR_SETUP_DEVICES:
+        return k + 1;
+    case GR_SETUP_ORDER:
+        return 0;
+    case GR_SETUP_HANDLES:
+        return gr_connection_at(join, &join->out, k)->rank;
+    default:
+        /* without replies inside the node, only inter-node messages are awaited */
+        k += NULL == join->memory->reply ? join->in.near : 0;
+        return gr_connection_at(join, &join->in, k)->rank;
+    }
+}
+
+void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
+{
+    static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices",
+                                         [GR_SETUP_ORDER] = "order",
+                                         [GR_SETUP_HANDLES] = "handles",
+                                         [GR_SETUP_REPLIES] = "replies"};
+    struct gr_setup *s = ctx;
+    size_t used;
+    int k;
+
+    if (GR_SETUP_NEW == s->state) {
+        snprintf(text, size, "set-up of %s%s, not begun", gr_way_name(s->way), where(s));
+        return;
+    }
+    if (GR_SETUP_AGREE == s->state) {
+        snprintf(text, size, "set-up of %s%s, agreement at distance %d, waits for rank %d",
+                 gr_way_name(s->way), where(s), s->rounds.distance,
+                 mca_coll_gpuring_dissemination_awaits(&s->rounds));
+        return;
+    }
+    used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way),
+                             where(s), phases[s->state]);
+    for (k = 0; k < s->awaited && used < size; k++) {
+        if (NULL != s->messages[k]) {
+            used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));
+        }
+    }
+}
+
+void mca_coll_gpuring_setup_announce(const struct gr_setup *s)
+{
+    const struct gr_comm *comm = s->queue->comm;
+    struct gr_need need;
+
+    if (s->device || gr_way_has_boards(s->way) || !mca_coll_gpuring_should_log(comm->rank, 2)) {
+        return;
+    }
+    need = gr_team_need(s->queue->team, s->way, s->nchannels);
+    mca_coll_gpuring_print(
+        "gpuring: set-up of %s%s on %s: up to %d links and %d messages of a rank, %zu KiB per rank",
+        gr_way_name(s->way), where(s), gr_comm_name(comm), need.links, need.messages,
+        (need.bytes + 1023) / 1024);
+}
+
+/* MiB of device memory that this rank needs for the links. */
+static size_t device_mib(const struct gr_setup *s)
+{
+    const struct gr_gpu_team *team = s->queue->gpu;
+    size_t bytes = (size_t) s->join.in.n * team->nslots * team->slot_bytes;
+
+    return (bytes + (1 << 20) - 1) >> 20;
+}
+
+/* Warn that links go through host memory, on the first rank concerned. */
+static void warn_unmapped(const struct gr_setup *s)
+{
+    static bool said;
+    int rank = s->queue->comm->rank;
+
+    if (!said && s->device && rank == s->result.agreed.gpu.unmapped) {
+        said = true;
+        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->join.unmapped,
+                              s->join.why);
+    }
+}
+
+/* Inter-node connections that have their slots on the device. */
+static int on_device(const struct gr_connections *side)
+{
+    int k, found = 0;
+
+    for (k = side->near; k < side->n; k++) {
+        found += NULL != side->gpu[k].slots;
+    }
+    return found;
+}
+
+/* Log where the slots of rank 0's inter-node links are, and why not on its device. */
+static void log_slots(const struct gr_setup *s)
+{
+    const struct gr_join *j = &s->join;
+    int found, all = s->net.nin + s->net.nout;
+    const char *why;
+
+    if (!s->device || 0 == all || !mca_coll_gpuring_should_log(s->queue->comm->rank, 2)) {
+        return;
+    }
+    found = on_device(&j->in) + on_device(&j->out);
+    why = mca_coll_gpuring_net_no_rdma(s->queue);
+    why = NULL != why                    ? why
+          : GR_RDMA_NONE == j->gpu->rdma ? "the device has no GPUDirect RDMA, or no flush for it"
+                                         : "the device is out of memory";
+    mca_coll_gpuring_print(
+        "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
+        "%d in pinned host memory%s%s%s",
+        gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
+        found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
+}
+
+void mca_coll_gpuring_setup_log(const struct gr_setup *s)
+{
+    static bool said[16];
+    int status = s->result.status;
+    const char *name = gr_comm_name(s->queue->comm);
+
+    if (0 == status) {
+        warn_unmapped(s);
+        log_slots(s);
+        return;
+    }
+    if (s->result.rank != s->queue->comm->rank || said[-status % 16]) {
+        return;
+    }
+    said[-status % 16] = true;
+    switch (status) {
+    case GR_ERR_SPACE:
+        mca_coll_gpuring_warn("shm-full", name,
+                              (s->join.memory->host_bytes(&s->join) + 1023) / 1024,
+                              s->join.memory->name);
+        break;
+    case GR_ERR_LIMIT:
+        mca_coll_gpuring_warn("shm-limit", name, gr_settings.pool_mib);
+        break;
+    case GR_ERR_FOREIGN:
+        mca_coll_gpuring_warn("shm-foreign", name);
+        break;
+    case GR_ERR_NET:
+    case GR_ERR_UNREACHED:
+    case GR_ERR_LOST:
+        mca_coll_gpuring_endpoints_tell(&s->net);
+        break;
+    case GR_ERR_NODRIVER:
+    case GR_ERR_NODEVICE:
+        mca_coll_gpuring_warn("no-gpu", s->result.rank, name, s->why);
+        break;
+    case GR_ERR_GPU_SPACE:
+        mca_coll_gpuring_warn("gpu-full", s->result.rank, name, device_mib(s), s->why);
+        break;
+    case GR_ERR_GPU_LIMIT:
+        mca_coll_gpuring_warn("gpu-limit", name, s->result.rank, gr_settings.device_pool_mib);
+        break;
+    case GR_ERR_CUDA:
+    case GR_ERR_PEER:
+        mca_coll_gpuring_warn("gpu-error", s->result.rank, name, s->why);
+        break;
+    default:
+        mca_coll_gpuring_warn("shm-error", name, status);
+    }
+}
