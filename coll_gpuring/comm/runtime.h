@@ -14,8 +14,10 @@
 #include "sched/protocol.h"
 #include "tune/constants.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct gr_comm;
 struct gr_process;
@@ -168,6 +170,24 @@ static inline bool mca_coll_gpuring_should_log(int rank, int level)
 }
 
 /* ---- what the engine counts ---- */
+
+/* Calls of one kind, counted where they are made: one thread at a time counts. */
+struct gr_call_counter {
+    _Atomic uint64_t calls; /* not timed */
+    enum gr_call_id id;
+    int way;      /* their algorithm */
+    size_t bytes; /* of each */
+
+    /* Private to mpi/report.c. */
+    uint64_t added;                     /* of calls: to the process's counters */
+    struct gr_call_counter *next, **at; /* at: what points here */
+};
+
+static inline void gr_count_call(struct gr_call_counter *c)
+{
+    atomic_store_explicit(&c->calls, atomic_load_explicit(&c->calls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
 
 /* A call that has run to its end; us 0: it was not timed. */
 void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes,

@@ -409,7 +409,11 @@ static void start_mail(struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_mailbox *box = early_box(queue, op);
 
-    gr_mailbox_begin(box, op->early.call);
+    if (GR_COLL_REDUCE == op->early.call->coll) { /* what is posted depends on the buffers */
+        gr_mailbox_begin(box, op->early.call);
+    } else {
+        gr_mailbox_begin_again(box, op->early.call);
+    }
     if (1 == gr_mailbox_poll(box, op->early.call, &queue->watch.moved)) {
         op->phase = GR_OP_DONE;
         op->rc = 0;
@@ -422,7 +426,7 @@ static void start_mail(struct gr_op_queue *queue, struct gr_op *op)
     }
 }
 
-bool mca_coll_gpuring_queue_start_mail(struct gr_op *op)
+bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter)
 {
     struct gr_op_queue *queue = op->queue;
     bool alone;
@@ -438,7 +442,11 @@ bool mca_coll_gpuring_queue_start_mail(struct gr_op *op)
     }
     gr_unlock(&queue->order_lock);
     if (alone && GR_OP_DONE == op->phase) {
-        mca_coll_gpuring_op_count(op, false);
+        if (0 == op->start) {
+            gr_count_call(counter);
+        } else {
+            mca_coll_gpuring_op_count(op, false);
+        }
         finish(queue, op, true);
     } else if (alone) {
         enlist(queue);

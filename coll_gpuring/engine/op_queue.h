@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gr_call_counter;
 struct gr_op;
 struct gr_op_queue;
 struct gr_process;
@@ -28,10 +29,11 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n);
 
 /*
  * Start an op that only posts to a mailbox, which is there, and takes from it: op->early is set, and
- * its buffers are the application's. It is completed at once if the other ranks have posted, or
- * goes on in its queue. False: it cannot be started so, since others are before it.
+ * its buffers are the application's; a call like it has begun with op->early.call. It is completed
+ * at once if the other ranks have posted, and counted there unless it is timed; or it goes on in its
+ * queue. False: it cannot be started so, since others are before it.
  */
-bool mca_coll_gpuring_queue_start_mail(struct gr_op *op);
+bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter);
 
 /*
  * Register with gr_runtime_progress(), which drives queues with nonblocking ops from then on.

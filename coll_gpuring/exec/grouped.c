@@ -270,12 +270,7 @@ int gr_grouped_poll(struct gr_grouped *c, uint64_t *moved)
     int rc;
 
     for (;;) {
-        struct gr_mailbox *box = &c->boards[c->at].box;
-
-        if (box->posted == c->now.epoch - 1 && !gr_mailbox_post(box, &c->now)) {
-            return 0;
-        }
-        rc = gr_mailbox_take(box, &c->now, moved);
+        rc = gr_mailbox_poll(&c->boards[c->at].box, &c->now, moved);
         if (1 != rc) {
             return rc;
         }

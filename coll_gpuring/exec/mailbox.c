@@ -17,47 +17,18 @@
 /* Most bytes of an element that gr_reduce() combines into one of its sources. */
 #define MOST_IN_PLACE ((size_t) 4096)
 
-/*
- * Prefetch a line for writing. On x86-64 the compiler's built-in does not emit the instruction for
- * that.
- */
-static inline void prefetch_write(const unsigned char *line)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    __asm__ volatile("prefetchw %0" : : "m"(*line));
-#else
-    __builtin_prefetch(line, 1);
-#endif
-}
-
 size_t gr_mailbox_bytes(enum gr_coll coll, int p, size_t total_bytes, size_t largest_block_bytes)
 {
     return GR_COLL_ALLGATHER == coll && !gr_is_grouped(p) ? largest_block_bytes : total_bytes;
 }
 
 /* The epoch's set on rank's board. */
-static unsigned char *set_of(const struct gr_mailbox *box, int rank, uint64_t epoch)
+static inline unsigned char *set_of(const struct gr_mailbox *box, int rank, uint64_t epoch)
 {
-    return box->boards[rank].sets + (epoch & (box->nsets - 1)) * box->stride;
+    return box->boards[rank].sets + gr_mailbox_set(box, epoch);
 }
 
-/* How far epoch a is after b, which may be after a. Epochs wrap, so only differences count. */
-static int64_t after(uint64_t a, uint64_t b)
-{
-    return (int64_t) (a - b);
-}
-
-/*
- * Whether the set of `epoch` is free, where all have completed `consumed`. That may be more than
- * this rank has: others that only post may be ahead.
- */
-static int set_is_free(const struct gr_mailbox *box, uint64_t epoch, uint64_t consumed)
-{
-    return after(epoch, consumed) <= (int64_t) box->nsets;
-}
-
-/* Read the consumed epochs of all readers of this rank's board. 1: the set of `epoch` is free. */
-static int find_freed(struct gr_mailbox *box, uint64_t epoch)
+int gr_mailbox_find_freed(struct gr_mailbox *box, uint64_t epoch)
 {
     const struct gr_board *mine = &box->boards[box->rank];
     uint64_t least = box->taken, consumed;
@@ -66,11 +37,11 @@ static int find_freed(struct gr_mailbox *box, uint64_t epoch)
     for (r = 0; r < box->p; r++) {
         if (r != box->rank) {
             consumed = atomic_load_explicit(&mine->users[r].word, memory_order_acquire);
-            least = after(least, consumed) > 0 ? consumed : least;
+            least = gr_epochs_after(least, consumed) > 0 ? consumed : least;
         }
     }
     box->freed = least;
-    return set_is_free(box, epoch, least);
+    return gr_set_is_free(box, epoch, least);
 }
 
 static size_t block_count(const struct gr_mailbox_call *call, int r)
@@ -139,44 +110,6 @@ static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_c
 }
 
 /*
- * Prefetch the set of the call after `epoch` for writing. Otherwise the post would have to wait for
- * the caches of the readers, which still hold it. That call is taken to be like the one before
- * `epoch`, which posted so many bytes: so are calls of one kind, and those with barriers between.
- */
-static void prefetch_next(const struct gr_mailbox *box, uint64_t epoch, size_t bytes)
-{
-    unsigned char *set = set_of(box, box->rank, epoch + 1);
-    size_t at;
-
-    for (at = 0; 0 != bytes && at < GR_SET_HEAD + bytes; at += GR_CACHE_LINE) {
-        prefetch_write(set + at);
-    }
-}
-
-int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
-{
-    unsigned char *set;
-    size_t bytes;
-
-    assert(call->epoch == box->posted + 1);
-    if (!set_is_free(box, call->epoch, box->freed) && !find_freed(box, call->epoch)) {
-        return 0;
-    }
-    bytes = post_count(box, call) * call->reducer.elem_bytes;
-    if (bytes > 0) {
-        assert(bytes <= gr_mailbox_room(box));
-        set = set_of(box, box->rank, call->epoch);
-        *gr_board_label(set) = call->kind | bytes;
-        memcpy(set + GR_SET_HEAD, call->in, bytes);
-        atomic_store_explicit(gr_board_epoch(set), call->epoch, memory_order_release);
-    }
-    box->posted = call->epoch;
-    prefetch_next(box, call->epoch, box->posted_bytes);
-    box->posted_bytes = bytes;
-    return 1;
-}
-
-/*
  * The rank whose data are taken next. Blocks are taken from this rank's own on, which is in its
  * input: meanwhile the others' arrive. All else is taken in the order of ranks.
  */
@@ -214,54 +147,50 @@ struct part {
     size_t at, n; /* of the part */
 };
 
-/* Rank r's contribution to a reduction; NULL as in posted_by(). */
-static inline const unsigned char *contribution(const struct gr_mailbox *box,
-                                                struct gr_mailbox_call *call, int r,
-                                                const struct part *part)
-{
-    size_t elem = call->reducer.elem_bytes, offset = part->at * elem;
-    const unsigned char *data = r == box->rank && reads_input(box, call, offset, part->n)
-                                    ? call->in
-                                    : posted_by(box, call, r, part->all * elem);
-
-    return NULL != data ? data + offset : NULL;
-}
-
-/* Prefetch lines that another core has written: otherwise they arrive one after the other. */
-static void prefetch_read(const unsigned char *data, size_t bytes)
+/*
+ * Prefetch lines that another core has written: otherwise they arrive one after the other. The
+ * first one of a post is there.
+ */
+static inline void prefetch_read(const unsigned char *data, size_t bytes)
 {
     size_t at;
 
-    for (at = 0; at < bytes && at < PREFETCH_READ; at += GR_CACHE_LINE) {
+    for (at = GR_CACHE_LINE - GR_SET_HEAD; at < bytes && at < PREFETCH_READ; at += GR_CACHE_LINE) {
         __builtin_prefetch(data + at, 0);
     }
 }
 
 /* Reduce a part of all ranks' posts. Returns whether all have been taken. */
-static int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call,
-                          const struct part *part, uint64_t *moved)
+static inline int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                 const struct part *part, uint64_t *moved)
 {
-    void *out = call->out;
-    const unsigned char *first, *other;
-    const void *source;
+    size_t elem = call->reducer.elem_bytes, offset = part->at * elem;
+    const unsigned char *own = NULL, *first = call->out, *data;
+    /* ranks 0 and 1 are combined in one step, which saves a copy */
+    int r = call->next > 1 ? call->next : 0;
 
     if (0 == part->n) {
         return 1;
     }
-    for (; call->next < box->p; call->next++) {
-        other = contribution(box, call, call->next, part);
-        if (NULL == other) {
+    if (reads_input(box, call, offset, part->n)) {
+        own = call->in;
+    }
+    for (; r < box->p; r++) {
+        data = r == box->rank && NULL != own ? own : posted_by(box, call, r, part->all * elem);
+        if (NULL == data) {
+            call->next = r;
             return 0;
         }
-        ++*moved;
-        if (0 == call->next) {
-            continue; /* reduced together with rank 1: saves a copy */
+        data += offset;
+        if (0 == r) {
+            first = data;
+            continue;
         }
-        first = 1 == call->next ? contribution(box, call, 0, part) : call->out;
-        source = other;
         /* one of the two may be this rank's, which is in its cache */
-        prefetch_read(box->rank == call->next ? first : other, part->n * call->reducer.elem_bytes);
-        gr_reduce(&call->reducer, &out, 1, first, &source, 1, part->n);
+        prefetch_read(box->rank == r ? first : data, part->n * elem);
+        gr_reduce_pair(&call->reducer, call->out, first, data, part->n);
+        first = call->out;
+        *moved += 1 == r ? 2 : 1;
     }
     return 1;
 }
@@ -337,13 +266,13 @@ static int take_bcast(struct gr_mailbox *box, struct gr_mailbox_call *call, uint
     size_t bytes = call->count * call->reducer.elem_bytes;
     const unsigned char *from;
 
-    if (box->rank != call->root && bytes > 0) {
+    if (bytes > 0) {
         call->next = call->root;
         from = posted_by(box, call, call->root, bytes);
         if (NULL == from) {
             return 0;
         }
-        memcpy(call->out, from, bytes);
+        gr_copy_few(call->out, from, bytes);
         ++*moved;
     }
     return 1;
@@ -355,7 +284,7 @@ static int take_tokens(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
     size_t bytes = call->count * call->reducer.elem_bytes;
 
     for (; call->next < box->p; call->next++) {
-        if (NULL == posted_by(box, call, call->next, bytes)) {
+        if (call->next != box->rank && NULL == posted_by(box, call, call->next, bytes)) {
             return 0;
         }
         ++*moved;
@@ -363,28 +292,30 @@ static int take_tokens(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
     return 1;
 }
 
-static int take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+static gr_mailbox_take_fn *const take[] = {
+    [GR_COLL_ALLREDUCE] = take_vector, [GR_COLL_REDUCE] = take_vector,
+    [GR_COLL_BCAST] = take_bcast,      [GR_COLL_REDUCE_SCATTER] = take_scatter,
+    [GR_COLL_BARRIER] = take_tokens,   [GR_COLL_ALLGATHER] = take_gather,
+    [GR_COLL_ALLTOALL] = take_blocks,
+};
+
+void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    switch (call->coll) {
-    case GR_COLL_ALLREDUCE:
-        return take_vector(box, call, moved);
-    case GR_COLL_ALLGATHER:
-        return take_gather(box, call, moved);
-    case GR_COLL_REDUCE_SCATTER:
-        return take_scatter(box, call, moved);
-    case GR_COLL_BCAST:
-        return take_bcast(box, call, moved);
-    case GR_COLL_BARRIER:
-        return take_tokens(box, call, moved);
-    case GR_COLL_ALLTOALL:
-        return take_blocks(box, call, moved);
-    default:
-        return box->rank != call->root || take_vector(box, call, moved);
-    }
+    bool root = box->rank == call->root;
+    bool takes = GR_COLL_BCAST == call->coll ? !root : GR_COLL_REDUCE != call->coll || root;
+
+    call->post_bytes = post_count(box, call) * call->reducer.elem_bytes;
+    assert(call->post_bytes <= gr_mailbox_room(box));
+    call->take = takes ? take[call->coll] : NULL;
 }
 
-/* Store this rank's consumed epoch on all boards. */
-static void tell_consumed(struct gr_mailbox *box)
+void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call)
+{
+    gr_mailbox_prepare(box, call);
+    gr_mailbox_begin_again(box, call);
+}
+
+void gr_mailbox_tell_taken(struct gr_mailbox *box)
 {
     int r;
 
@@ -407,33 +338,11 @@ struct gr_label_pair gr_mailbox_difference(const struct gr_mailbox *box,
                                    .expected = call->expected};
 }
 
-/* The error of a call that meets another one. */
-static int difference_code(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
+int gr_mailbox_difference_code(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
     struct gr_label_pair pair = gr_mailbox_difference(box, call);
 
     return gr_label_error(&pair);
-}
-
-int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
-{
-    assert(call->epoch == box->taken + 1);
-    if (!take(box, call, moved)) {
-        return 0 != call->expected ? difference_code(box, call) : 0;
-    }
-    box->taken = call->epoch;
-    if (box->taken - box->acked >= box->nsets / 2) {
-        tell_consumed(box);
-    }
-    return 1;
-}
-
-int gr_mailbox_poll(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
-{
-    if (!gr_mailbox_is_posted(box, call) && !gr_mailbox_post(box, call)) {
-        return 0;
-    }
-    return gr_mailbox_take(box, call, moved);
 }
 
 struct gr_awaited gr_mailbox_awaits(const struct gr_mailbox *box,
@@ -450,14 +359,14 @@ int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_c
     const struct gr_board *mine = &box->boards[box->rank];
     int n = 0, r;
 
-    if (after(call->epoch, box->posted) <= 0) {
+    if (gr_epochs_after(call->epoch, box->posted) <= 0) {
         ranks[n++] = taken_next(box, call);
         return n;
     }
     for (r = 0; r < box->p; r++) {
         if (r != box->rank &&
-            !set_is_free(box, call->epoch,
-                         atomic_load_explicit(&mine->users[r].word, memory_order_relaxed))) {
+            !gr_set_is_free(box, call->epoch,
+                            atomic_load_explicit(&mine->users[r].word, memory_order_relaxed))) {
             ranks[n++] = r;
         }
     }

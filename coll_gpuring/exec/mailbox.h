@@ -40,6 +40,13 @@
 #include "link/board.h"
 #include "sched/sched.h"
 
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* On the path of each small call, where a function's call would take as long as what it does. */
+#define GR_INLINE inline __attribute__((always_inline))
+
 /* Most bytes of a set's data. */
 static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
 {
@@ -51,6 +58,12 @@ static inline size_t gr_mailbox_room(const struct gr_mailbox *box)
  * one mailbox, and all blocks in groups (grouped.h). Equal on all ranks.
  */
 size_t gr_mailbox_bytes(enum gr_coll coll, int p, size_t total_bytes, size_t largest_block_bytes);
+
+struct gr_mailbox_call;
+
+/* Takes other ranks' posts; returns whether it has all. *moved: as of gr_mailbox_take(). */
+typedef int gr_mailbox_take_fn(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                               uint64_t *moved);
 
 /*
  * One call. Buffers belong to the caller, who keeps them until the call is done. in and out may
@@ -81,22 +94,113 @@ struct gr_mailbox_call {
     struct gr_reducer reducer; /* elem_bytes always; the functions only for reductions */
 
     /* Private. */
+    size_t post_bytes;        /* what this rank posts; 0: nothing */
+    gr_mailbox_take_fn *take; /* NULL: it takes nothing */
     uint64_t epoch;
     int next; /* ranks whose data have been taken; a bcast's root while it is awaited */
     /* after an error: the label that the next post to be taken should have. Else 0 */
     uint64_t expected;
 };
 
-/* Give the call its epoch, the next one of the mailbox. */
-static inline void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call)
+/* Find what the call posts and takes. */
+void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *call);
+
+/* Prepare the call, and give it its epoch, the next one of the mailbox. */
+void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call);
+
+/*
+ * The same for a call that was prepared for such buffers before: not a reduce, whose root posts
+ * nothing where its input does not overlap its output.
+ */
+static inline void gr_mailbox_begin_again(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
     call->epoch = ++box->begun;
     call->next = 0;
     call->expected = 0;
 }
 
-/* Post the call; all calls before it have been posted. 1; 0: its set is in use, try again. */
-int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call);
+/* Offset of the epoch's set among the sets of a board. */
+static inline size_t gr_mailbox_set(const struct gr_mailbox *box, uint64_t epoch)
+{
+    return (epoch & (box->nsets - 1)) * box->stride;
+}
+
+/* How far epoch a is after b, which may be after a. Epochs wrap, so only differences count. */
+static inline int64_t gr_epochs_after(uint64_t a, uint64_t b)
+{
+    return (int64_t) (a - b);
+}
+
+/*
+ * Whether the set of `epoch` is free, where all have completed `consumed`. That may be more than
+ * this rank has: others that only post may be ahead.
+ */
+static inline int gr_set_is_free(const struct gr_mailbox *box, uint64_t epoch, uint64_t consumed)
+{
+    return gr_epochs_after(epoch, consumed) <= (int64_t) box->nsets;
+}
+
+/* Read the consumed epochs of all readers of this rank's board. 1: the set of `epoch` is free. */
+int gr_mailbox_find_freed(struct gr_mailbox *box, uint64_t epoch);
+
+/*
+ * Prefetch a line for writing. On x86-64 the compiler's built-in does not emit the instruction for
+ * that.
+ */
+static inline void gr_prefetch_write(const unsigned char *line)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
+/* Copy bytes; fast where they are one element. */
+static inline void gr_copy_few(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+    if (8 == bytes) {
+        memcpy(to, from, 8);
+    } else if (4 == bytes) {
+        memcpy(to, from, 4);
+    } else if (1 == bytes) { /* a barrier's */
+        *to = *from;
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+/*
+ * Post the call; all calls before it have been posted. 1; 0: its set is in use, try again.
+ *
+ * The set of the next call is prefetched for writing: otherwise that post would have to wait for the
+ * caches of the readers, which still hold it. The next call is taken to be like the one before this
+ * one: so are calls of one kind, and those with barriers between.
+ */
+static GR_INLINE int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
+{
+    size_t bytes = call->post_bytes, next_bytes = box->posted_bytes, at;
+    uint64_t epoch = call->epoch;
+    unsigned char *set, *next;
+
+    if (!gr_set_is_free(box, epoch, box->freed) && !gr_mailbox_find_freed(box, epoch)) {
+        return 0;
+    }
+    assert(epoch == box->posted + 1);
+    box->posted = epoch;
+    box->posted_bytes = bytes;
+    next = box->mine + gr_mailbox_set(box, epoch + 1);
+    if (bytes > 0) {
+        set = box->mine + gr_mailbox_set(box, epoch);
+        *gr_board_label(set) = call->kind | bytes;
+        gr_copy_few(set + GR_SET_HEAD, call->in, bytes);
+        atomic_store_explicit(gr_board_epoch(set), epoch, memory_order_release);
+    }
+    for (at = 0; 0 != next_bytes && at < GR_SET_HEAD + next_bytes; at += GR_CACHE_LINE) {
+        gr_prefetch_write(next + at);
+    }
+    return 1;
+}
 
 /* Whether the call has been posted. */
 static inline int gr_mailbox_is_posted(const struct gr_mailbox *box,
@@ -105,6 +209,12 @@ static inline int gr_mailbox_is_posted(const struct gr_mailbox *box,
     return box->posted - call->epoch < box->nsets;
 }
 
+/* Store on all boards how far this rank has taken. */
+void gr_mailbox_tell_taken(struct gr_mailbox *box);
+
+/* The error of a call that meets another one. */
+int gr_mailbox_difference_code(const struct gr_mailbox *box, const struct gr_mailbox_call *call);
+
 /*
  * Take what other ranks have posted; the call has been posted, and all calls before it are done. 1:
  * the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). GR_ERR_DIFFER: a rank has
@@ -112,10 +222,31 @@ static inline int gr_mailbox_is_posted(const struct gr_mailbox *box,
  * differs. After an error, another attempt returns the same. *moved is increased by the number of
  * boards that were taken.
  */
-int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved);
+static GR_INLINE int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                     uint64_t *moved)
+{
+    uint64_t epoch = call->epoch;
+
+    assert(epoch == box->taken + 1);
+    if (NULL != call->take && !call->take(box, call, moved)) {
+        return 0 != call->expected ? gr_mailbox_difference_code(box, call) : 0;
+    }
+    box->taken = epoch;
+    if (epoch - box->acked >= box->nsets / 2) {
+        gr_mailbox_tell_taken(box);
+    }
+    return 1;
+}
 
 /* gr_mailbox_post(), unless the call has been posted; then gr_mailbox_take(), which is returned. */
-int gr_mailbox_poll(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved);
+static GR_INLINE int gr_mailbox_poll(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                     uint64_t *moved)
+{
+    if (!gr_mailbox_is_posted(box, call) && !gr_mailbox_post(box, call)) {
+        return 0;
+    }
+    return gr_mailbox_take(box, call, moved);
+}
 
 /* A word that another rank changes, and the value that it is to have. word NULL: nothing is known. */
 struct gr_awaited {

@@ -75,4 +75,5 @@ void gr_board_attach(struct gr_mailbox *box, int rank, void *base)
 {
     box->boards[rank].users = base;
     box->boards[rank].sets = board_sets(base, box->p);
+    box->mine = box->boards[box->rank].sets;
 }

@@ -31,6 +31,7 @@ struct gr_mailbox {
     uint32_t nsets;          /* a power of two, from 2 to GR_MAX_SETS */
     size_t stride;           /* bytes from set to set, a multiple of the cache line */
     struct gr_board *boards; /* [rank]; owned */
+    unsigned char *mine;     /* the sets of this rank's board; NULL: not connected */
     uint64_t begun;          /* epoch of the last call that began */
     uint64_t posted;         /* epoch of the last call that posted its message */
     uint64_t taken;          /* epoch of the last call that has read all messages */

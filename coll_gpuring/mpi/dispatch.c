@@ -158,11 +158,8 @@ static int do_op(struct gr_op_queue *queue, struct gr_op *op)
     return mca_coll_gpuring_to_ompi(0 == rc ? mca_coll_gpuring_queue_do(queue, op) : rc);
 }
 
-/*
- * End a call with rc that did not get as far as its queue on this rank. On others it may have: with
- * an error the communicator fails, and they are told. Returns rc.
- */
-static int fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call, int rc)
+int mca_coll_gpuring_fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                               int rc)
 {
     char why[sizeof(module->comm.why)];
 
@@ -185,7 +182,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
 
     op = mca_coll_gpuring_blocking_op(module);
     if (NULL == op) {
-        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
@@ -195,7 +192,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
         }
     }
     return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->base.fallback)
-                                        : fail_call(module, call, rc);
+                                        : mca_coll_gpuring_fail_call(module, call, rc);
 }
 
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -208,7 +205,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     int rc;
 
     if (NULL == request) {
-        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     op = &request->op.base;
     rc = begin_call(module, queue, &request->op, call, GR_AGREEMENT_FIRST);
@@ -230,7 +227,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     }
     mca_coll_gpuring_request_put(request);
     *form->request = &ompi_request_empty;
-    return fail_call(module, call, rc);
+    return mca_coll_gpuring_fail_call(module, call, rc);
 }
 
 static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -242,7 +239,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     int rc;
 
     if (NULL == request) {
-        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, module->comm.queues[GR_ORDER_BLOCKING], &request->op, call,
                     GR_AGREEMENT_FIRST);
@@ -261,7 +258,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     reason = request->op.base.fallback;
     mca_coll_gpuring_request_put(request);
     return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) reason)
-                                        : fail_call(module, call, rc);
+                                        : mca_coll_gpuring_fail_call(module, call, rc);
 }
 
 /*
@@ -287,12 +284,13 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     queue = module->comm.queues[GR_ORDER_BLOCKING];
     op = mca_coll_gpuring_blocking_op(module);
     if (NULL == op) {
-        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_ONLY);
     rc = OMPI_SUCCESS == rc ? do_op(queue, &op->base) : rc;
     *devices = op->base.agreed.devices;
-    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : fail_call(module, call, rc);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS
+                                        : mca_coll_gpuring_fail_call(module, call, rc);
 }
 
 /*
@@ -342,10 +340,9 @@ static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr
     return fall_back(module, call, &parts, reason);
 }
 
-/* A call without a plan. Not inline: what it saves of registers, calls with a plan need not save. */
-__attribute__((noinline)) static int dispatch(mca_coll_gpuring_module_t *module,
-                                              const struct gr_call *call,
-                                              const struct gr_form *form)
+/* A call without a plan. */
+static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                    const struct gr_form *form)
 {
     int reason, rc;
 
@@ -359,7 +356,7 @@ __attribute__((noinline)) static int dispatch(mca_coll_gpuring_module_t *module,
     rc = 0 != module->comm.failed ? mca_coll_gpuring_to_ompi(module->comm.failed)
                                   : mca_coll_gpuring_decide(module, call->comm);
     if (OMPI_SUCCESS != rc) { /* all ranks are told: they may have decided, and wait for this one */
-        return fail_call(module, call, rc);
+        return mca_coll_gpuring_fail_call(module, call, rc);
     }
     reason = mca_coll_gpuring_refusal(module, call);
     if (reason >= 0) {
@@ -381,13 +378,13 @@ __attribute__((noinline)) static int dispatch(mca_coll_gpuring_module_t *module,
 }
 
 /* A nonblocking call with a plan. */
-static int start_by_plan(mca_coll_gpuring_module_t *module, const struct gr_plan_of_call *plan,
+static int start_by_plan(mca_coll_gpuring_module_t *module, struct gr_plan_of_call *plan,
                          const struct gr_call *call, ompi_request_t **started)
 {
     mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, false);
 
     if (NULL == request) {
-        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     mca_coll_gpuring_plan_start(plan, call, &request->op);
     *started = &request->super.super;
@@ -397,15 +394,8 @@ static int start_by_plan(mca_coll_gpuring_module_t *module, const struct gr_plan
 int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                               const struct gr_form *form)
 {
-    const struct gr_plan_of_call *plan;
-    int rc;
+    struct gr_plan_of_call *plan;
 
-    /* where there are plans, gpuring does the communicator's calls */
-    if (GR_BLOCKING == form->kind && NULL != module->plans[GR_ORDER_BLOCKING] &&
-        OMPI_SUCCESS == gr_ompi_failure(&module->comm) &&
-        mca_coll_gpuring_plan_run(module, call, &rc)) {
-        return OMPI_SUCCESS == rc ? rc : fail_call(module, call, rc);
-    }
     /* not with threads: another one may let Open MPI start a call of its own here, and change plans */
     if (GR_NONBLOCKING == form->kind && NULL != module->plans[GR_ORDER_NONBLOCKING] &&
         !gr_threaded() && OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {

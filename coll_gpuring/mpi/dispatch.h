@@ -12,7 +12,7 @@ BEGIN_C_DECLS
 struct gr_call;
 struct gr_form;
 
-/* The path of every call. OMPI error code. */
+/* The path of every call that is not done by a plan. OMPI error code. */
 int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                               const struct gr_form *form);
 
@@ -21,6 +21,13 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
  * those that gpuring only stages.
  */
 void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool host, bool staged);
+
+/*
+ * End a call with rc that did not get as far as its queue on this rank. On others it may have: with
+ * an error the communicator fails, and they are told. Returns rc.
+ */
+int mca_coll_gpuring_fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                               int rc);
 
 END_C_DECLS
 

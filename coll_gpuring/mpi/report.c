@@ -12,6 +12,7 @@
 #include "mpi/constants.h"
 #include "mpi/params.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "sched/sched.h"
 #include "timing/timer.h"
@@ -26,8 +27,8 @@
 
 typedef _Atomic unsigned long long counter_t;
 
-static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], on_device[GR_NSUPPORTED],
-    zero_copy[GR_NSUPPORTED], by_way[GR_NWAYS];
+static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], by_way[GR_NWAYS];
+static counter_t on_device[GR_NSUPPORTED], zero_copy[GR_NSUPPORTED];
 static counter_t handovers[GR_NFALLBACKS];
 
 /*
@@ -66,6 +67,77 @@ const char *mca_coll_gpuring_fallback_name(int reason)
     return handover_help[reason];
 }
 
+static void add(counter_t *counter, unsigned long long value)
+{
+    /* a locked instruction would wait for all stores before it, a mailbox's post among them */
+    if (gr_threaded()) {
+        atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+    } else {
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value,
+                              memory_order_relaxed);
+    }
+}
+
+static void count(enum gr_call_id id, int way, uint64_t n, size_t size)
+{
+    add(&calls[id], n);
+    add(&bytes[id], n * size);
+    add(&by_way[way], n);
+}
+
+/* ---- calls that plans count ---- */
+
+static struct gr_call_counter *counters; /* of all plans */
+static gr_lock_t counters_lock;
+
+/* Add the counter's calls that were not added yet. */
+static void add_calls(struct gr_call_counter *c)
+{
+    uint64_t n = atomic_load_explicit(&c->calls, memory_order_relaxed) - c->added;
+
+    c->added += n;
+    count(c->id, c->way, n, c->bytes);
+}
+
+void mca_coll_gpuring_counter_join(struct gr_call_counter *c)
+{
+    gr_lock(&counters_lock);
+    GR_PUSH(c, counters);
+    c->at = &counters;
+    if (NULL != c->next) {
+        c->next->at = &c->next;
+    }
+    gr_unlock(&counters_lock);
+}
+
+void mca_coll_gpuring_counter_leave(struct gr_call_counter *c)
+{
+    gr_lock(&counters_lock);
+    *c->at = c->next;
+    if (NULL != c->next) {
+        c->next->at = c->at;
+    }
+    add_calls(c);
+    gr_unlock(&counters_lock);
+}
+
+/* ---- counters ---- */
+
+/* For MPI_T: the value of a counter. */
+static int read_counter(const struct mca_base_pvar_t *variable, void *value, void *object)
+{
+    struct gr_call_counter *c;
+
+    (void) object;
+    gr_lock(&counters_lock);
+    for (c = counters; NULL != c; c = c->next) {
+        add_calls(c);
+    }
+    gr_unlock(&counters_lock);
+    *(unsigned long long *) value = atomic_load((counter_t *) variable->ctx);
+    return OMPI_SUCCESS;
+}
+
 /* Counter KIND_NAME. Its help text is help, then of. */
 static int add_counter(const char *kind, const char *name, const char *help, const char *of,
                        counter_t *counter)
@@ -79,7 +151,7 @@ static int add_counter(const char *kind, const char *name, const char *help, con
     rc = mca_base_component_pvar_register(
         component, full, text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
-        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL,
+        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter, NULL, NULL,
         (void *) counter);
     return 0 > rc ? rc : OMPI_SUCCESS;
 }
@@ -133,30 +205,10 @@ static double bus_factor(enum gr_coll coll, int ranks)
     }
 }
 
-/* A locked instruction would wait for all stores before it, a mailbox's post among them. */
-static inline void add_by(bool threaded, counter_t *counter, unsigned long long value)
-{
-    if (threaded) {
-        atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
-    } else {
-        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value,
-                              memory_order_relaxed);
-    }
-}
-
-static void add(counter_t *counter, unsigned long long value)
-{
-    add_by(gr_threaded(), counter, value);
-}
-
 void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size,
                                  double us)
 {
-    bool threaded = gr_threaded();
-
-    add_by(threaded, &calls[id], 1);
-    add_by(threaded, &bytes[id], size);
-    add_by(threaded, &by_way[way], 1);
+    count(id, way, 1, size);
     if (device) {
         add(&on_device[id], 1);
     }

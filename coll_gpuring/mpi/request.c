@@ -265,11 +265,20 @@ static bool start_by_plan(mca_coll_gpuring_request_t *request)
         return false;
     }
     request->super.super.req_complete = REQUEST_PENDING;
-    if (!mca_coll_gpuring_queue_start_mail(&request->op.base)) {
+    if (!mca_coll_gpuring_queue_start_mail(&request->op.base, &request->counter)) {
         request->super.super.req_complete = REQUEST_COMPLETED;
         return false;
     }
     return true;
+}
+
+/* Whether the request, which has been prepared, is its own plan from its next start on. */
+static void find_plan(mca_coll_gpuring_request_t *request)
+{
+    if (!request->has_plan && mca_coll_gpuring_plan_fits(&request->op)) {
+        request->has_plan = true;
+        mca_coll_gpuring_plan_count(&request->counter, &request->op);
+    }
 }
 
 /* MPI_Start and MPI_Startall: all at once. */
@@ -303,7 +312,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             rc = fail_start(request, one);
             continue;
         }
-        request->has_plan = mca_coll_gpuring_plan_fits(&request->op);
+        find_plan(request);
         request->super.super.req_complete = REQUEST_PENDING;
         mca_coll_gpuring_thread_need(&gr_process, request->op.base.exec->on_device);
         ops[n++] = &request->op.base;
@@ -312,7 +321,9 @@ static int request_start(size_t count, ompi_request_t **handles)
             n = 0;
         }
     }
-    mca_coll_gpuring_queue_start(ops, n);
+    if (n > 0) {
+        mca_coll_gpuring_queue_start(ops, n);
+    }
     return rc;
 }
 
@@ -396,6 +407,10 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
             OBJ_RELEASE(request->types[k]);
             request->types[k] = NULL;
         }
+    }
+    if (request->has_plan) {
+        request->has_plan = false;
+        mca_coll_gpuring_counter_leave(&request->counter);
     }
     free(request->kept);
     request->kept = NULL;

@@ -88,6 +88,10 @@ static inline int gr_ompi_failure(struct gr_comm *comm)
 
 /* ---- counters for MPI_T, and the table that a job can end with (report.c) ---- */
 
+/* From now on, until it leaves, the process's counters have the counter's calls, too. Borrowed. */
+void mca_coll_gpuring_counter_join(struct gr_call_counter *c);
+void mca_coll_gpuring_counter_leave(struct gr_call_counter *c);
+
 int mca_coll_gpuring_stats_register(void);
 void mca_coll_gpuring_stats_report(void);
 const char *mca_coll_gpuring_fallback_name(int reason);
