@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranks that die inside collectives, with ULFM: the others get an error, shrink, and go on."""
 
-import re
-
 import pytest
 
 from rows import *
 
-if OMPI_SERIES < 5 or not re.search("FT Checkpoint|ftmpi|Fault Tolerance support: yes", ompi_info(), re.I):
+if not has_ulfm():
     pytest.skip("ULFM comes with Open MPI 5", allow_module_level=True)
 OPTIONS = f"{stock_segments} --with-ft ulfm"
 # the boards of 12 ranks are in groups of 4, whose leaders are 0, 4 and 8

@@ -28,7 +28,6 @@ DEVICES = {
     "FAKECUDA_SMS": "64",
     "FAKECUDA_DEVICES": "2",
     "FAKECUDA_MPS": "1",
-    "GPURING_THRESHOLDS": "4096,65536",
     "GR_HOST": "0",
 }
 SMALL = "device_channels=2 device_slot_bytes=16384 --mca op ^avx"

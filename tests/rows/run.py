@@ -25,7 +25,8 @@ from pathlib import Path
 from .judge import judge_of
 from .tap import depth, result
 
-__all__ = ["OMPI_SERIES", "WORK", "Job", "Runner", "each_rank", "in_make", "ompi_info", "running", "stock_segments"]
+__all__ = ["OMPI_SERIES", "WORK", "Job", "Runner", "each_rank", "has_ulfm", "in_make", "kill_tree", "ompi_info", "running",
+           "stock_segments", "within"]
 
 OMPI_SERIES = int(os.environ.get("OMPI_SERIES", "4"))
 WORK = tempfile.mkdtemp()  # an empty folder, until the test ends
@@ -60,6 +61,11 @@ if os.environ.get("OMPI_LOADS") == "no":  # PyPI's: mpirun does not add its own 
     )
 
 
+def has_ulfm():
+    """Fault tolerance, which comes with Open MPI 5."""
+    return OMPI_SERIES >= 5 and bool(re.search("FT Checkpoint|ftmpi|Fault Tolerance support: yes", ompi_info(), re.I))
+
+
 def each_rank(line):
     """A wrapper: each rank does this line of shell, and then runs the program."""
     return ["sh", "-c", f'{line}\nexec "$@"', "sh"]
@@ -91,6 +97,16 @@ def kill_tree(pid):
     for child in children(pid):
         kill_tree(child)
     os.kill(pid, signal.SIGKILL)
+
+
+def within(seconds, condition):
+    """Whether it becomes true within so many seconds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 class Job:
@@ -142,12 +158,7 @@ class Job:
     def wait_for(self, seconds, *judges):
         """Whether all judges are content within so many seconds."""
         judges = [judge_of(want) for want in judges]
-        end = time.monotonic() + seconds
-        while not all(judge(self) for judge in judges):
-            if time.monotonic() >= end:
-                return False
-            time.sleep(0.05)
-        return True
+        return within(seconds, lambda: all(judge(self) for judge in judges))
 
     def check(self, text, *judges, within=0):
         """A row: passed if all judges are content, within so many seconds."""
@@ -191,7 +202,7 @@ class Runner:
             name, equals, value = word.partition("=")
             if word in ("--mca", "-x"):
                 given += [word, next(words)] + ([next(words)] if word == "--mca" else [])
-            elif equals and name.isupper():
+            elif equals and name[0].isupper():
                 given_env[name] = value
             elif equals and name.isidentifier():
                 given += ["--mca", f"coll_gpuring_{name}", value]

@@ -13,12 +13,13 @@ import pytest
 
 from .judge import all_good, good_through_gpuring
 from .run import WORK
-from .tap import depth, in_all, note, skip
+from .tap import in_all, note, skip
 
-__all__ = ["ANY_CASE", "SEED", "np_of", "programs", "row", "table"]
+__all__ = ["ANY_CASE", "EVERY_CASE", "SEED", "np_of", "programs", "row", "table"]
 
 # blocking calls of any type, operation, size and root, in place or not, some hundred of them at least
 ANY_CASE = "eight_in blocking --seconds=1 --least=8"
+EVERY_CASE = ANY_CASE.replace("blocking", "blocking,every,big")  # first every type with every operation, and 4 MiB
 SEED = int(os.environ.get("GPURING_SEED") or time.time())
 
 
@@ -83,7 +84,7 @@ def row(
     why: it is skipped, for this reason. wrapper, launcher, VARIABLE: as in Runner.start. Others, and np, are
     values for $NAME in text, line and also ("3 | 2 4": 3, and in ./check --all 2 and 4), as are the
     columns of the table `rows`, whose part below a line "|" is for ./check --all."""
-    fixed = {n: more.pop(n) for n in [*more] if n in ("wrapper", "launcher") or n.isupper()}
+    fixed = {n: more.pop(n) for n in [*more] if n in ("wrapper", "launcher") or n[0].isupper()}
     made = []
     for quickly, values in combined({"np": np} | more, rows):
         fill = lambda s, values=values: string.Template(s).safe_substitute(values, work=WORK)
