@@ -150,7 +150,7 @@ tap_check "Open MPI's messages have no rails" on_one_rail "Open MPI's messages h
 
 # ---- a rail that is cut ----
 
-# as in t_nodes.sh; a slow network makes messages of 4 KB worth both rails
+# as in test_nodes.py; a slow network makes messages of 4 KB worth both rails
 printf '%s\n' "for h in \$HOSTS; do \$HOSTS_SH on \$h sh -c 'echo 2 >/proc/sys/net/ipv4/tcp_retries2'; done
 \"\$@\" &
 until grep -qa looping $out; do sleep 0.1; done
