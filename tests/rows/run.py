@@ -26,7 +26,7 @@ from .judge import judge_of
 from .tap import depth, result
 
 __all__ = ["OMPI_SERIES", "WORK", "Job", "Runner", "each_rank", "has_ulfm", "in_make", "kill_tree", "ompi_info", "running",
-           "stock_segments", "within"]
+           "stock_segments", "text_of", "within"]
 
 OMPI_SERIES = int(os.environ.get("OMPI_SERIES", "4"))
 WORK = tempfile.mkdtemp()  # an empty folder, until the test ends
@@ -64,6 +64,11 @@ if os.environ.get("OMPI_LOADS") == "no":  # PyPI's: mpirun does not add its own 
 def has_ulfm():
     """Fault tolerance, which comes with Open MPI 5."""
     return OMPI_SERIES >= 5 and bool(re.search("FT Checkpoint|ftmpi|Fault Tolerance support: yes", ompi_info(), re.I))
+
+
+def text_of(path):
+    """What a file holds; nothing where there is none."""
+    return Path(path).read_text(errors="replace") if Path(path).exists() else ""
 
 
 def each_rank(line):
@@ -192,7 +197,8 @@ class Runner:
     def start(self, np, line, wrapper=(), launcher=(), **more):
         """In the background. line: "[WORD... --] PROGRAM [ARGUMENT...]"; a word NAME=VALUE is of the
         environment, name=value is a parameter of gpuring, all others are options of mpirun. Each
-        rank runs the program through `wrapper`, `launcher` runs mpirun."""
+        rank runs the program through `wrapper`, `launcher` runs mpirun. No ranks: without mpirun,
+        which takes a second; GR_DIR empty: without gpuring."""
         options, dashes, program = f" {line}".partition(" -- ")
         if not dashes:
             options, program = "", line
@@ -212,7 +218,9 @@ class Runner:
         path, program = f"SYSTEM_DEFAULT:{env['GR_DIR']}", shlex.split(program)
         if program[0] == "eight_in":
             program = self.eight_in(env, *program[1:])
-        if OMPI_SERIES >= 5:  # whose PMIx must not see the path
+        if not env["GR_DIR"]:
+            load = []
+        elif OMPI_SERIES >= 5:  # whose PMIx must not see the path
             load = ["-x", f"OMPI_MCA_mca_base_component_path={path}"]
             load += ["--mca", "mca_base_component_show_load_errors", "0"]
         else:
@@ -221,6 +229,8 @@ class Runner:
             program[0] = os.environ["BENCH"]
         if "/" not in program[0] and env["PROGDIR"]:
             program[0] = f"{env['PROGDIR']}/{program[0]}"
+        if not np:
+            return Job([*launcher, *wrapper, *program], env)
         mpirun = env.get("MPIRUN", "mpirun --oversubscribe --mca mpi_yield_when_idle 1").split()
         host = ["--mca", "coll_gpuring_host", env.get("GR_HOST", "1")]
         host = host if host[2] else []

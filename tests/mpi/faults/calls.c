@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of which one may fail (faults.sh): blocking, nonblocking and persistent ones on
+ * Calls of which one may fail (failing.py): blocking, nonblocking and persistent ones on
  * MPI_COMM_WORLD, then on a communicator that was made before them, then on one that is made after
  * them. MPI_Comm_create_group makes them, by point-to-point messages: where an allreduce of
  * MPI_Comm_dup's own fails, Open MPI 4.1.4 crashes. Errors are returned.
