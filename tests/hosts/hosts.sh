@@ -133,7 +133,7 @@ add_addresses() { # HOST NUMBER
 }
 
 # How Open MPI finds the hosts, 4 by the names of ORTE and 5 by those of PRRTE; what it keeps in files goes with them. (With
-# --oversubscribe PRRTE places all ranks on the first host: lib.sh leaves that away.)
+# --oversubscribe PRRTE places all ranks on the first host: tests/rows leaves that away.)
 open_mpi() {
     export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$self agent" OMPI_MCA_plm_rsh_no_tree_spawn=1
     export OMPI_MCA_orte_default_hostfile=$state/hostfile OMPI_MCA_orte_tmpdir_base=/dev/shm
