@@ -110,18 +110,6 @@ struct gr_op_hooks {
      */
     const struct gr_executor *(*replace_host)(const struct gr_op *op);
 
-    /*
-     * Let the team's stream come after what the application has put on default streams. 0, or
-     * GR_ERR_...
-     */
-    int (*follow)(const struct gr_op *op, struct gr_gpu_team *team);
-
-    /*
-     * The same, for the host: whether the work that the application has put on default streams is
-     * done: 1 yes, 0 no, or GR_ERR_... note: the first time, at which an event may be recorded.
-     */
-    int (*reached)(const struct gr_op *op, struct gr_gpu_team *team, bool note);
-
     /* The last step is done: unpack the output. 0, or GR_ERR_... */
     int (*unpack)(struct gr_op *op);
 

@@ -44,6 +44,7 @@
 
 struct gr_messages;
 struct gr_network_probe;
+struct gr_points;
 struct gr_setup;
 
 /* ---- call records (engine/call_agreement.h) ---- */
@@ -200,10 +201,12 @@ struct gr_op {
     const void *buffers[2]; /* of the application: send, receive; NULL: none, or in place */
     const void *output;     /* first byte of the results, one run of bytes; NULL: they have gaps */
     struct gr_data data;    /* the buffers in the terms of schedules */
-    bool persistent;        /* the op of a persistent request */
-    uint64_t seq;           /* number of the call in the order of its communicator */
-    bool nonblocking;       /* nonblocking or persistent: no fallback, and a few slots at a time */
-    double start;           /* of the call, or of the persistent request; seconds; 0: no report */
+    const struct gr_points *after; /* of default streams: it comes after them; borrowed */
+    bool elsewhere;   /* a buffer is on another device than kernels run on; set by prepare */
+    bool persistent;  /* the op of a persistent request */
+    uint64_t seq;     /* number of the call in the order of its communicator */
+    bool nonblocking; /* nonblocking or persistent: no fallback, and a few slots at a time */
+    double start;     /* of the call, or of the persistent request; seconds; 0: no report */
 
     enum gr_op_phase phase; /* where it is */
     int rc;                 /* 0, or GR_ERR_...; valid in GR_OP_DONE */

@@ -3,6 +3,7 @@
 #include "comm/comm.h"
 #include "comm/failure_messages.h"
 #include "comm/runtime.h"
+#include "exec/default_streams.h"
 #include "exec/executor.h"
 #include "exec/op.h"
 #include "exec/op_end.h"
@@ -121,7 +122,7 @@ static int device_start(struct gr_op *op)
     run->writing = false;
     run->leave_by = 0;
     gr_gpu_op_init(&run->op, gpu);
-    if (0 != op->hooks->follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
+    if (0 != mca_coll_gpuring_op_follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
         return GR_ERR_FAILED;
     }
     if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) op->kernel, space,

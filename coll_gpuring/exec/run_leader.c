@@ -4,6 +4,7 @@
 #include "comm/failure_messages.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
+#include "exec/default_streams.h"
 #include "exec/executor.h"
 #include "exec/op.h"
 #include "exec/op_end.h"
@@ -67,7 +68,7 @@ static int leader_start(struct gr_op *op)
     if (!gr_comm_begin_writing(op->queue->comm)) {
         return GR_ERR_FAILED;
     }
-    rc = op->hooks->reached(op, gpu, true);
+    rc = mca_coll_gpuring_op_reached(op, gpu, true);
     if (rc < 0) {
         return rc;
     }
@@ -82,7 +83,7 @@ static int leader_start(struct gr_op *op)
 static int leader_poll(struct gr_op *op, uint64_t *moved)
 {
     struct gr_leader_op *run = &op->run.leader;
-    int rc = run->ready ? 1 : op->hooks->reached(op, op->queue->gpu, false);
+    int rc = run->ready ? 1 : mca_coll_gpuring_op_reached(op, op->queue->gpu, false);
 
     if (1 != rc) {
         return 0 == rc ? GR_AGAIN : rc;

@@ -44,29 +44,6 @@ void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call 
     }
 }
 
-void mca_coll_gpuring_points_free(struct gr_points *points)
-{
-    int k;
-
-    for (k = 0; k < GR_POINTS; k++) {
-        gr_gpu_point_free(&points->at[k]);
-    }
-    points->n = 0;
-}
-
-int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream)
-{
-    int k, rc = 0;
-
-    if (NULL == points || 0 == points->n) {
-        return gr_gpu_stream_follow(stream);
-    }
-    for (k = 0; k < points->n && 0 == rc; k++) {
-        rc = gr_gpu_stream_follow_point(stream, &points->at[k]);
-    }
-    return rc;
-}
-
 /* ---- streams, used again by later calls ---- */
 
 #define IDLE 16

@@ -8,6 +8,8 @@
 
 #include "mpi/ompi.h"
 
+#include "exec/default_streams.h"
+
 #include "cuda/device.h"
 #include "cuda/stream.h"
 
@@ -18,25 +20,9 @@ struct gr_gpu;
 struct gr_gpu_run;
 struct gr_gpu_stream;
 
-/*
- * Points in the default streams of the devices that a nonblocking call's buffers are on, and of
- * `team`, at the moment of the call: what is put there later is not waited for when the call
- * starts. n 0: there are none, what is there at the start comes first.
- */
-#define GR_POINTS 3
-struct gr_points {
-    int n;
-    struct gr_gpu_point at[GR_POINTS];
-};
+/* Set the points for a call (exec/default_streams.h). team: a device of which there is one, too. */
 void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call,
                                  struct gr_gpu *team);
-void mca_coll_gpuring_points_free(struct gr_points *points);
-
-/*
- * The stream comes after the points; NULL, or without any: after what is on its device's default
- * stream. 0 or negative.
- */
-int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
 
 /* A stream for copies, and its device. */
 struct gr_copy_stream {

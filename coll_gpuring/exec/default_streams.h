@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Default streams: what the application has put there comes before a call uses its buffers. */
+#ifndef GR_EXEC_DEFAULT_STREAMS_H
+#define GR_EXEC_DEFAULT_STREAMS_H
+
+#include "cuda/device.h"
+#include "cuda/stream.h"
+
+#include <stdbool.h>
+
+struct gr_gpu_stream;
+struct gr_gpu_team;
+struct gr_op;
+
+/*
+ * Points in the default streams of the devices that a nonblocking call's buffers are on, and of
+ * `team`, at the moment of the call: what is put there later is not waited for when the call
+ * starts. n 0: there are none, what is there at the start comes first.
+ */
+#define GR_POINTS 3
+struct gr_points {
+    int n;
+    struct gr_gpu_point at[GR_POINTS];
+};
+void mca_coll_gpuring_points_free(struct gr_points *points);
+
+/*
+ * The stream comes after the points; NULL, or without any: after what is on its device's default
+ * stream. 0 or negative.
+ */
+int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
+
+/*
+ * Let the team's stream come after op->after, or else after what is on default streams now. 0, or
+ * GR_ERR_...; errors are reported.
+ */
+int mca_coll_gpuring_op_follow(const struct gr_op *op, struct gr_gpu_team *team);
+
+/*
+ * The same, for the host: whether that work is done: 1 yes, 0 no, or GR_ERR_... note: the first
+ * time, at which an event may be recorded.
+ */
+int mca_coll_gpuring_op_reached(const struct gr_op *op, struct gr_gpu_team *team, bool note);
+
+#endif
