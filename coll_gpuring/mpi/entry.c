@@ -8,7 +8,7 @@
 
 #include "mpi/call.h"
 #include "mpi/module.h"
-#include "mpi/plan_run.h"
+#include "mpi/plan.h"
 #include "mpi/runtime.h"
 
 #define LIST(...) __VA_ARGS__

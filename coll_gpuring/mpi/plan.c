@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plans of small calls, and how they run (plan.h). */
-#include "mpi/plan_run.h"
+#include "mpi/plan.h"
 
 #include "comm/devices.h"
 #include "comm/failure.h"

@@ -18,18 +18,23 @@
 #include "mpi/ompi.h"
 
 #include "comm/collectives.h"
+#include "comm/devices.h"
 #include "comm/runtime.h"
 #include "exec/mailbox.h"
+#include "mpi/call.h"
+#include "mpi/datatype.h"
+#include "mpi/module.h"
+#include "mpi/runtime.h"
+
 #include "link/team.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 BEGIN_C_DECLS
 
-struct gr_call;
 struct gr_mpi_op;
-struct mca_coll_gpuring_module;
 
 /*
  * What makes calls alike. The type and the operation of a reduction are MPI's own, which nobody
@@ -93,7 +98,7 @@ struct gr_plan_of_call *mca_coll_gpuring_plan_by_hash(struct gr_plans *plans,
 int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc);
 
 /* The plan of a nonblocking call, under the same conditions; NULL: none. Borrowed. */
-struct gr_plan_of_call *mca_coll_gpuring_plan_find(struct mca_coll_gpuring_module *module,
+struct gr_plan_of_call *mca_coll_gpuring_plan_find(mca_coll_gpuring_module_t *module,
                                                    const struct gr_call *call);
 
 /* Start a nonblocking call by its plan, in the op of a new request, which may be complete then. */
@@ -104,10 +109,210 @@ void mca_coll_gpuring_plan_start(struct gr_plan_of_call *plan, const struct gr_c
  * A blocking call without a plan is done, or a nonblocking one is prepared: make a plan, where there
  * may be one and it pays.
  */
-void mca_coll_gpuring_plan_make(struct mca_coll_gpuring_module *module, const struct gr_mpi_op *op);
+void mca_coll_gpuring_plan_make(mca_coll_gpuring_module_t *module, const struct gr_mpi_op *op);
 
 /* Free a communicator's plans. */
 void mca_coll_gpuring_plans_free(struct gr_plans *plans);
+
+/*
+ * ---- small calls by their plans ----
+ *
+ * Inline in the entry points, so that compilers drop what the collective at hand, `id`, does not
+ * need. It is call->id, which compilers do not take for constant.
+ */
+
+/* ---- which plan ---- */
+
+static inline bool gr_plan_has_lists(enum gr_call_id id)
+{
+    return GR_CALL_ALLGATHERV == id || GR_CALL_REDUCE_SCATTER == id;
+}
+
+/* Whether plans are made of such calls; then *kind is the call's. */
+static GR_INLINE bool gr_plan_find_kind(const struct gr_call *call, enum gr_call_id id,
+                                        struct gr_call_kind *kind)
+{
+    *kind = (struct gr_call_kind) {.id = id, .root = call->root};
+    switch (id) {
+    case GR_CALL_BARRIER:
+        return true;
+    case GR_CALL_BCAST:
+        kind->count = call->rcount * mca_coll_gpuring_type_size(call->rtype);
+        return mca_coll_gpuring_is_contiguous(call->rtype, call->rcount);
+    case GR_CALL_ALLREDUCE:
+    case GR_CALL_REDUCE:
+    case GR_CALL_REDUCE_SCATTER_BLOCK:
+        kind->count = call->rcount;
+        kind->type = call->rtype;
+        kind->reduction = call->reduction;
+        break;
+    case GR_CALL_REDUCE_SCATTER:
+        kind->count = GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm));
+        kind->type = call->rtype;
+        kind->reduction = call->reduction;
+        break;
+    case GR_CALL_ALLGATHER:
+    case GR_CALL_ALLGATHERV:
+    case GR_CALL_ALLTOALL:
+        kind->count =
+            mca_coll_gpuring_type_size(call->rtype) *
+            (GR_CALL_ALLGATHERV == id ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm))
+                                      : call->rcount);
+        if (!mca_coll_gpuring_is_gapless(call->rtype) ||
+            (MPI_IN_PLACE != call->sbuf && !mca_coll_gpuring_is_gapless(call->stype))) {
+            return false;
+        }
+        break;
+    default:
+        return false;
+    }
+    kind->in_place = MPI_IN_PLACE == call->sbuf;
+    /* in place these need a copy */
+    return !kind->in_place || (GR_CALL_REDUCE_SCATTER != id && GR_CALL_REDUCE_SCATTER_BLOCK != id &&
+                               GR_CALL_ALLTOALL != id);
+}
+
+static GR_INLINE bool gr_plan_is_kind(const struct gr_call_kind *a, const struct gr_call_kind *b)
+{
+    return a->count == b->count && a->id == b->id && a->root == b->root && a->type == b->type &&
+           a->reduction == b->reduction && a->in_place == b->in_place;
+}
+
+static GR_INLINE bool gr_plan_is_of(const struct gr_plan_of_call *plan,
+                                    const struct gr_call_kind *kind, const struct gr_call *call,
+                                    enum gr_call_id id)
+{
+    return gr_plan_is_kind(&plan->kind, kind) &&
+           (!gr_plan_has_lists(id) || mca_coll_gpuring_plan_has_blocks(plan, call));
+}
+
+/* Mostly it is that of the collective's last call. NULL: none. */
+static GR_INLINE struct gr_plan_of_call *gr_plan_find(struct gr_plans *plans,
+                                                      const struct gr_call *call,
+                                                      enum gr_call_id id)
+{
+    struct gr_plan_of_call *plan;
+    struct gr_call_kind kind;
+
+    if (!gr_plan_find_kind(call, id, &kind)) {
+        return NULL;
+    }
+    plan = plans->last[id];
+    return NULL != plan && gr_plan_is_of(plan, &kind, call, id)
+               ? plan
+               : mca_coll_gpuring_plan_by_hash(plans, call);
+}
+
+/* ---- a call ---- */
+
+/*
+ * Whether the buffers are in host memory. On a communicator whose ranks expected no devices a CUDA
+ * driver may be loaded later, and then the long way looks where the buffers are. The buffers of the
+ * last call before that are known.
+ */
+static inline bool gr_plan_in_host_memory(struct gr_plan_of_call *plan, const struct gr_call *call)
+{
+    if (plan->hosts[0] == call->sbuf && plan->hosts[1] == call->rbuf) {
+        return true;
+    }
+    if (mca_coll_gpuring_gpu_loaded()) {
+        return false;
+    }
+    plan->hosts[0] = call->sbuf;
+    plan->hosts[1] = call->rbuf;
+    return true;
+}
+
+/* Where this rank's block lies in the result of an allgather(v), in bytes. */
+static inline size_t gr_plan_own_block(const struct gr_plan_of_call *plan)
+{
+    size_t rank = (size_t) plan->queue->comm->rank;
+
+    return gr_plan_has_lists(plan->kind.id) ? plan->call.displs[rank] : rank * plan->kind.count;
+}
+
+/* Buffers in the terms of mailboxes; mpi/buffers.c does it for all calls. */
+static GR_INLINE void gr_plan_set_buffers(struct gr_mailbox_call *now,
+                                          const struct gr_plan_of_call *plan,
+                                          const struct gr_call *call, enum gr_call_id id)
+{
+    switch (id) {
+    case GR_CALL_BARRIER:
+        return; /* they are the plan's own */
+    case GR_CALL_BCAST:
+        now->in = now->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
+        return;
+    case GR_CALL_ALLGATHER:
+    case GR_CALL_ALLGATHERV:
+    case GR_CALL_ALLTOALL:
+        now->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype) + plan->lowest;
+        now->in = plan->kind.in_place ? now->out + gr_plan_own_block(plan)
+                                      : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+        return;
+    default:
+        now->out = call->rbuf;
+        now->in = plan->kind.in_place ? call->rbuf : call->sbuf;
+        now->reducer.ctx = (void *) call;
+    }
+}
+
+/* The plan of a call of the order, whose buffers are in host memory. NULL: none. */
+static GR_INLINE struct gr_plan_of_call *gr_plan_of(mca_coll_gpuring_module_t *module,
+                                                    enum gr_call_order order,
+                                                    const struct gr_call *call, enum gr_call_id id)
+{
+    struct gr_plan_of_call *plan = gr_plan_find(module->plans[order], call, id);
+
+    return NULL != plan && gr_plan_in_host_memory(plan, call) ? plan : NULL;
+}
+
+/* What gr_plan_run() returns of a call without a plan: no code of Open MPI's. */
+#define GR_NO_PLAN INT_MIN
+
+/*
+ * Do a blocking call by its plan. GR_NO_PLAN, or an OMPI error code, with which the communicator has
+ * failed. The module has plans, and its communicator has not failed.
+ */
+static GR_INLINE int gr_plan_run(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                 enum gr_call_id id)
+{
+    struct gr_plan_of_call *plan = gr_plan_of(module, GR_ORDER_BLOCKING, call, id);
+    bool timed = mca_coll_gpuring_stats_timed();
+    struct gr_mailbox *box;
+    uint64_t moved = 0;
+    double start = 0;
+    int rc;
+
+    if (NULL == plan) {
+        return GR_NO_PLAN;
+    }
+    if (timed) {
+        start = gr_runtime_now();
+    }
+    box = &plan->boards->box;
+    ++plan->queue->seq;
+    gr_plan_set_buffers(&plan->call, plan, call, id);
+    if (GR_CALL_REDUCE == id) { /* what is posted depends on where the buffers lie */
+        gr_mailbox_begin(box, &plan->call);
+    } else {
+        gr_mailbox_begin_again(box, &plan->call);
+    }
+    /* no call of this order is before it */
+    rc = gr_mailbox_post(box, &plan->call) ? gr_mailbox_take(box, &plan->call, &moved) : 0;
+    if (1 != rc) {
+        rc = mca_coll_gpuring_plan_wait(plan, rc);
+        if (0 != rc) {
+            return mca_coll_gpuring_to_ompi(rc);
+        }
+    }
+    if (timed) {
+        mca_coll_gpuring_stats_call(id, GR_WAY_MAILBOX, false, module->comm.size,
+                                    plan->counter.bytes, 1e6 * (gr_runtime_now() - start));
+    } else {
+        gr_count_call(&plan->counter);
+    }
+    return OMPI_SUCCESS;
+}
 
 END_C_DECLS
 
