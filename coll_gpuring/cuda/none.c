@@ -4,10 +4,10 @@
  * a driver. Callers reach only gr_gpus_open(), gr_gpu_error() and gr_pointer_*(): all other
  * functions need a result of gr_gpus_open(). They exist for the linker.
  */
-#include "cuda/stream.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"
+#include "cuda/stream.h"
 
 static const struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};
 static const struct gr_gpu_id no_id;

@@ -21,7 +21,6 @@
 #include "exec/reduce.h"
 #include "exec/run_host.h"
 #include "exec/setup.h"
-#include "exec/setup_messages.h"
 #include "exec/stepper.h"
 
 #include "base/errors.h"

@@ -13,7 +13,7 @@
 #include "exec/executor.h"
 #include "exec/op.h"
 #include "exec/run_host.h"
-#include "exec/setup_messages.h"
+#include "exec/setup.h"
 
 #include "base/errors.h"
 #include "exec/gpu/args.h"

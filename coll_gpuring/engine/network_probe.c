@@ -4,7 +4,7 @@
  *
  *      ASK      all ranks learn whether one of them knows the network from another communicator,
  *               and which is the lowest rank on another node than rank 0, by dissemination
- *               (setup_messages.h)
+ *               (setup_messages.c)
  *      MEASURE  if none does: rank 0 and that rank, its partner, exchange messages
  *      TELL     all ranks learn rank 0's result in the same way; those that have no part in the
  *               exchange wait here meanwhile
@@ -26,7 +26,7 @@
 #include "comm/process.h"
 #include "comm/runtime.h"
 #include "engine/network_questions.h"
-#include "exec/setup_messages.h"
+#include "exec/setup.h"
 
 #include "base/errors.h"
 #include "base/memory.h"

@@ -35,7 +35,6 @@
 #include "exec/op.h"
 #include "exec/op_end.h"
 #include "exec/setup.h"
-#include "exec/setup_messages.h"
 
 #include "base/errors.h"
 #include "link/team.h"

@@ -14,7 +14,6 @@
 #include "exec/executor.h"
 #include "exec/op.h"
 #include "exec/setup.h"
-#include "exec/setup_messages.h"
 #include "exec/step_timing.h"
 
 #include "base/errors.h"

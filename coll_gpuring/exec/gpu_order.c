@@ -11,7 +11,7 @@
 #include "comm/process.h"
 #include "comm/runtime.h"
 #include "exec/op.h"
-#include "exec/setup_messages.h"
+#include "exec/setup.h"
 
 #include "base/errors.h"
 #include "base/memory.h"

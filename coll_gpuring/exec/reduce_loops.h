@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fused loops of reduce.c: one function reduce_<type>_<op> for each pair, all from the tables
- * below. Only reduce.c includes this.
+ * below. Only reduce.c includes this, after exec/reduce.h.
  *
  *      loops of      sum prod   min max   band bor bxor land lor lxor
  *      u8 .. u64       x          x                 x
@@ -13,8 +13,6 @@
  */
 #ifndef GR_EXEC_REDUCE_LOOPS_H
 #define GR_EXEC_REDUCE_LOOPS_H
-
-#include "exec/reduce.h"
 
 /*
  * One copy of each loop per vector width; the dynamic linker takes the widest that the processor

@@ -9,7 +9,6 @@
 #include "exec/op_end.h"
 #include "exec/plan.h"
 #include "exec/setup.h"
-#include "exec/setup_messages.h"
 #include "exec/step_timing.h"
 
 #include "base/errors.h"

@@ -14,7 +14,6 @@
 #include "exec/plan.h"
 #include "exec/reduce.h"
 #include "exec/setup.h"
-#include "exec/setup_messages.h"
 #include "exec/step_timing.h"
 #include "exec/stepper.h"
 

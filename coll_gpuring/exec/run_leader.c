@@ -9,7 +9,6 @@
 #include "exec/op.h"
 #include "exec/op_end.h"
 #include "exec/setup.h"
-#include "exec/setup_messages.h"
 
 #include "base/errors.h"
 #include "base/text.h"

@@ -7,7 +7,7 @@
  *      ORDER     the same: rank 0 sends all ranks the order of the rings
  *      HANDLES   each reader reserves memory and sends its handle to the writer
  *      REPLIES   between devices, and between nodes: each writer replies with its own handle
- *      AGREE     all ranks learn the worst status (setup_messages.h). Then the team takes the links,
+ *      AGREE     all ranks learn the worst status (setup_messages.c). Then the team takes the links,
  *                or none, on all ranks
  *
  * Set-ups are numbered at the calls that need them, which come in the same order on all ranks. The
@@ -21,7 +21,6 @@
 #include "comm/process.h"
 #include "comm/runtime.h"
 #include "exec/op.h"
-#include "exec/setup_messages.h"
 
 #include "base/errors.h"
 #include "base/memory.h"

@@ -4,7 +4,7 @@
 #include "comm/net_links.h"
 #include "comm/params.h"
 #include "comm/runtime.h"
-#include "exec/setup_messages.h"
+#include "exec/setup.h"
 
 #include "base/errors.h"
 #include "cuda/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The messages of set-ups. Each set-up has tags of its own. */
-#include "exec/setup_messages.h"
+#include "exec/setup.h"
 
 #include "comm/runtime.h"
 

@@ -15,7 +15,7 @@
 #include "comm/process.h"
 #include "engine/comm_queues.h"
 #include "engine/op_queue.h"
-#include "exec/setup_messages.h"
+#include "exec/setup.h"
 #include "mpi/abi.h"
 #include "mpi/comm.h"
 #include "mpi/dispatch.h"

@@ -3,8 +3,8 @@
 #include "net/link.h"
 
 #include "base/memory.h"
-#include "net/net_state.h"
 #include "net/net.h"
+#include "net/net_state.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Distances of devices (distance.h): by PCI, from hwloc's tree of devices; from bus numbers; from
+ * Distances of devices (gpus.h): by PCI, from hwloc's tree of devices; from bus numbers; from
  * NVML. Examples of the tree:
  *
  *      machine                                         devices     distance class

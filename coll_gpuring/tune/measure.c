@@ -9,8 +9,8 @@
 #include "tune/machine.h"
 
 #include "base/cma.h"
-#include "base/system.h"
 #include "base/errors.h"
+#include "base/system.h"
 
 #include <pthread.h>
 #include <sched.h>

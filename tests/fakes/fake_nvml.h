@@ -3,8 +3,8 @@
 #ifndef GR_TESTS_FAKE_NVML_H
 #define GR_TESTS_FAKE_NVML_H
 
-#include "topo/nvml.h"
 #include "topo/gpus.h"
+#include "topo/nvml.h"
 
 enum { FAKE_MOST = 16, FAKE_SWITCH_BUS = 0xf0 };
 

@@ -29,8 +29,8 @@
 #include "base/errors.h"
 #include "exec/reduce.h"
 #include "select_questions.h"
-#include "tune/machine.h"
 #include "tune/constants.h"
+#include "tune/machine.h"
 
 /* ---- the kernel, as the measurement sees it ---- */
 

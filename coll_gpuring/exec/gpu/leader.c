@@ -2,12 +2,11 @@
 /* A rank's part of a call with a leader (leader.h). */
 #include "exec/gpu/leader.h"
 
+#include "base/errors.h"
 #include "base/memory.h"
 #include "base/system.h"
-#include "base/errors.h"
-#include "cuda/stream.h"
 #include "cuda/device.h"
-#include "cuda/memory.h"
+#include "cuda/stream.h"
 #include "exec/gpu/leader_state.h"
 
 #include <stdlib.h>

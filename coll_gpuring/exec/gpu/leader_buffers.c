@@ -3,9 +3,9 @@
 #include "exec/gpu/leader.h"
 
 #include "base/errors.h"
-#include "cuda/stream.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
+#include "cuda/stream.h"
 
 #include <string.h>
 

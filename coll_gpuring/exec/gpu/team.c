@@ -3,9 +3,9 @@
 #include "exec/gpu/team.h"
 
 #include "base/memory.h"
-#include "cuda/stream.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
+#include "cuda/stream.h"
 #include "exec/gpu/leader.h"
 #include "link/team.h"
 

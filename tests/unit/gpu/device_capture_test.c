@@ -9,11 +9,11 @@
 #endif
 #include "device_app.h"
 
-#include "cuda/stream.h"
+#include "cuda/context.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"
-#include "cuda/context.h"
+#include "cuda/stream.h"
 
 #include <pthread.h>
 

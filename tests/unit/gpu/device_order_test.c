@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies, streams and launches (cuda/copy.h, cuda/stream.h): between all kinds of memory, after the
+ * Copies, streams and launches (cuda/stream.h): between all kinds of memory, after the
  * application's work on its default stream, and never after work that waits for them. The driver
  * delays asynchronous work at random.
  */

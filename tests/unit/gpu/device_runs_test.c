@@ -3,8 +3,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "cuda/stream.h"
 #include "cuda/device.h"
+#include "cuda/stream.h"
 #include "device_app.h"
 
 enum { BYTES = 400, MOST = 6 };

@@ -3,12 +3,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include "cuda/stream.h"
+#include "cuda/context.h"
 #include "cuda/device.h"
 #include "cuda/driver.h"
-#include "cuda/context.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"
+#include "cuda/stream.h"
 #include "device_app.h"
 
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * Rows of team_test about gr_gpu_kernel(): each type and operation, by results that have one bit
  * pattern only; and about kernels that count bytes where the caller counts elements.
  */
-#include "cuda/stream.h"
 #include "cuda/memory.h"
+#include "cuda/stream.h"
 #include "exec/gpu/op.h"
 #include "team_rows.h"
 

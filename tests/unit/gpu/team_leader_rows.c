@@ -5,8 +5,8 @@
  */
 #include "team_rows.h"
 
-#include "cuda/stream.h"
 #include "cuda/memory.h"
+#include "cuda/stream.h"
 #include "exec/gpu/leader.h"
 #include "link/board.h"
 
