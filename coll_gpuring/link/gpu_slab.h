@@ -33,7 +33,7 @@ struct gr_gpu_slab_handle {
     unsigned char ipc[GR_GPU_IPC_BYTES]; /* device: of the arena; all 0: it cannot be exported */
 };
 
-/* ---- arenas and pinned pages of this process: gpu_arena.c ---- */
+/* ---- arenas and pinned pages of this process ---- */
 
 /*
  * Arenas are multiples of this. The driver cuts smaller allocations from blocks of this size, and
@@ -67,7 +67,7 @@ int gr_arena_find(uint64_t number, int *ordinal, gr_gpu_ptr *at);
 int gr_pin_take(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at);
 void gr_pin_drop(struct gr_gpu *gpu, void *base);
 
-/* ---- slabs and pools: gpu_slab.c ---- */
+/* ---- slabs and pools ---- */
 
 struct gr_gpu_slab {
     struct gr_gpu_slab *next;           /* of the pool */
