@@ -7,16 +7,12 @@ circle, "FILE needs FILE: NAMES"; nothing where the files of TREE/coll_gpuring c
 Reads text: a call through a pointer is no arrow.
 
 includes: a room is a source file with the header of its name. It needs another where one of its files includes the header of
-the other. Prints each arrow of a circle that has more rooms than are allowed, "FILE includes HEADER: a circle of N".
+the other. Prints each arrow of a circle, "FILE includes HEADER: a circle of N".
 """
 import os
 import pathlib
 import re
 import sys
-
-# Rooms of the largest circle by includes that a folder may have a part in. 1: its rooms can be read one after the other.
-LARGEST = {"comm": 1, "engine": 1, "exec": 1, "mpi": 1, "mpi/staging": 1}
-LARGEST_ELSEWHERE = 7
 
 NAME = r"\b(?:gr|mca_coll_gpuring)_\w+"
 
@@ -98,8 +94,7 @@ def by_includes(folder, tree):
     reach = {room: reached(needs, room) for room in needs}
     for room in needs:
         circle = {r for r in reach[room] if room in reach[r]}
-        most = min((LARGEST.get(str(r.parent.relative_to(folder)), LARGEST_ELSEWHERE) for r in circle), default=0)
-        for other in circle & needs[room].keys() if len(circle) > most else ():
+        for other in circle & needs[room].keys():
             for f, header in needs[room][other]:
                 print(f"{f} includes {header}: a circle of {len(circle)}")
 
