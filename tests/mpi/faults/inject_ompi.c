@@ -29,10 +29,10 @@ double __wrap_gr_runtime_now(void)
 extern mca_pml_base_module_t __real_mca_pml;
 mca_pml_base_module_t __wrap_mca_pml;
 
-mca_coll_base_module_t *__real_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm,
-                                                           int *priority);
-mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm,
-                                                           int *priority);
+int __real_mca_coll_gpuring_module_enable(mca_coll_base_module_t *module,
+                                          struct ompi_communicator_t *comm);
+int __wrap_mca_coll_gpuring_module_enable(mca_coll_base_module_t *module,
+                                          struct ompi_communicator_t *comm);
 
 static int isend(const void *buf, size_t count, struct ompi_datatype_t *type, int to, int tag,
                  mca_pml_base_send_mode_t mode, struct ompi_communicator_t *comm,
@@ -91,9 +91,9 @@ static int receive(void *buf, size_t count, struct ompi_datatype_t *type, int fr
                              : __real_mca_pml.pml_recv(buf, count, type, from, tag, comm, status);
 }
 
-/* Open MPI has chosen its messages when it first asks for a communicator. */
-mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communicator_t *comm,
-                                                           int *priority)
+/* Open MPI has chosen its messages when it enables the first module. */
+int __wrap_mca_coll_gpuring_module_enable(mca_coll_base_module_t *module,
+                                          struct ompi_communicator_t *comm)
 {
     __wrap_mca_pml = __real_mca_pml;
     __wrap_mca_pml.pml_isend = isend;
@@ -103,7 +103,7 @@ mca_coll_base_module_t *__wrap_mca_coll_gpuring_comm_query(struct ompi_communica
     __wrap_mca_pml.pml_start = start;
     __wrap_mca_pml.pml_iprobe = iprobe;
     __wrap_mca_pml.pml_recv = receive;
-    return __real_mca_coll_gpuring_comm_query(comm, priority);
+    return __real_mca_coll_gpuring_module_enable(module, comm);
 }
 
 /* ---- data with gaps ---- */
