@@ -401,27 +401,27 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
     }
 }
 
-/*
- * With busy and order_lock, since Open MPI may append to the queue meanwhile. What waits goes on in
- * the queue, also after an error, which its next poll meets again.
- */
-static void start_mail(struct gr_op_queue *queue, struct gr_op *op)
+/* Begin a call on its mailbox, like one that began before. What gr_mailbox_poll() returns. */
+static int begin_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
+                      struct gr_mailbox_call *call)
 {
-    struct gr_mailbox *box = early_box(queue, op);
-
-    if (GR_COLL_REDUCE == op->early.call->coll) { /* what is posted depends on the buffers */
-        gr_mailbox_begin(box, op->early.call);
+    if (GR_COLL_REDUCE == call->coll) { /* what is posted depends on the buffers */
+        gr_mailbox_begin(box, call);
     } else {
-        gr_mailbox_begin_again(box, op->early.call);
+        gr_mailbox_begin_again(box, call);
     }
-    if (1 == gr_mailbox_poll(box, op->early.call, &queue->watch.moved)) {
-        op->phase = GR_OP_DONE;
-        op->rc = 0;
-        return;
-    }
+    return gr_mailbox_poll(box, call, &queue->watch.moved);
+}
+
+/*
+ * A call that began and waits goes on in the queue, also after an error, which its next poll meets
+ * again. With busy and order_lock, since Open MPI may append to the queue meanwhile.
+ */
+static void append_mail(struct gr_op_queue *queue, struct gr_op *op)
+{
     append_locked(queue, op);
     op->phase = GR_OP_RUNNING;
-    if (gr_mailbox_is_posted(box, op->early.call)) {
+    if (gr_mailbox_is_posted(early_box(queue, op), op->early.call)) {
         queue->unposted = NULL;
     }
 }
@@ -438,7 +438,11 @@ bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter 
     alone = NULL == queue->head;
     if (alone) {
         op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
-        start_mail(queue, op);
+        op->rc = 0;
+        op->phase = GR_OP_DONE;
+        if (1 != begin_mail(queue, early_box(queue, op), op->early.call)) {
+            append_mail(queue, op);
+        }
     }
     gr_unlock(&queue->order_lock);
     if (alone && GR_OP_DONE == op->phase) {
@@ -453,6 +457,25 @@ bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter 
     }
     gr_unlock(&queue->busy);
     return alone;
+}
+
+int mca_coll_gpuring_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
+                                    struct gr_mailbox_call *call)
+{
+    int rc;
+
+    if (0 != queue->comm->failed || NULL != queue->head || !gr_try(&queue->busy)) {
+        return GR_NO_MAIL;
+    }
+    rc = begin_mail(queue, box, call);
+    gr_unlock(&queue->busy);
+    return rc;
+}
+
+void mca_coll_gpuring_queue_go_on(struct gr_op *op)
+{
+    append_mail(op->queue, op);
+    enlist(op->queue);
 }
 
 /* Whether a small call waits for ranks of this node only. */

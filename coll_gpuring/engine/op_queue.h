@@ -6,11 +6,14 @@
 #ifndef GR_ENGINE_OP_QUEUE_H
 #define GR_ENGINE_OP_QUEUE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct gr_call_counter;
+struct gr_mailbox;
+struct gr_mailbox_call;
 struct gr_op;
 struct gr_op_queue;
 struct gr_process;
@@ -34,6 +37,17 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n);
  * queue. False: it cannot be started so, since others are before it.
  */
 bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter);
+
+#define GR_NO_MAIL INT_MIN /* the call has not begun, and takes the long way */
+
+/*
+ * Begin a call on a mailbox of the queue, like one that began before, where no other is in the queue.
+ * GR_NO_MAIL; 1: it is done; else the caller adds an op at once, with a copy of the call in
+ * op->early, by mca_coll_gpuring_queue_go_on(). For processes of one thread (gr_threaded()).
+ */
+int mca_coll_gpuring_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
+                                    struct gr_mailbox_call *call);
+void mca_coll_gpuring_queue_go_on(struct gr_op *op);
 
 /*
  * Register with gr_runtime_progress(), which drives queues with nonblocking ops from then on.

@@ -377,16 +377,21 @@ static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *cal
     }
 }
 
-/* A nonblocking call with a plan. */
-static int start_by_plan(mca_coll_gpuring_module_t *module, struct gr_plan_of_call *plan,
-                         const struct gr_call *call, ompi_request_t **started)
+/* Go on with a nonblocking call that has begun by its plan. OMPI error code. */
+static int go_on(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                 const struct gr_plan_begun *begun, ompi_request_t **started)
 {
-    mca_coll_gpuring_request_t *request = mca_coll_gpuring_request_get(call->comm, false);
+    mca_coll_gpuring_request_t *request;
 
+    *started = &ompi_request_empty;
+    if (NULL == begun->plan) {
+        return OMPI_SUCCESS;
+    }
+    request = mca_coll_gpuring_request_get(call->comm, false);
     if (NULL == request) {
         return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    mca_coll_gpuring_plan_start(plan, call, &request->op);
+    mca_coll_gpuring_plan_go_on(begun, call, &request->op);
     *started = &request->super.super;
     return OMPI_SUCCESS;
 }
@@ -394,15 +399,13 @@ static int start_by_plan(mca_coll_gpuring_module_t *module, struct gr_plan_of_ca
 int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                               const struct gr_form *form)
 {
-    struct gr_plan_of_call *plan;
+    struct gr_plan_begun begun;
 
     /* not with threads: another one may let Open MPI start a call of its own here, and change plans */
     if (GR_NONBLOCKING == form->kind && NULL != module->plans[GR_ORDER_NONBLOCKING] &&
-        !gr_threaded() && OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {
-        plan = mca_coll_gpuring_plan_find(module, call);
-        if (NULL != plan) {
-            return start_by_plan(module, plan, call, form->request);
-        }
+        !gr_threaded() && OMPI_SUCCESS == gr_ompi_failure(&module->comm) &&
+        mca_coll_gpuring_plan_begin(module, call, &begun)) {
+        return go_on(module, call, &begun, form->request);
     }
     return dispatch(module, call, form);
 }

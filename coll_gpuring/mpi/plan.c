@@ -146,21 +146,38 @@ static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
     base->early = (struct gr_early_post) {&base->run.mailbox.whole, GR_WAY_MAILBOX};
 }
 
-struct gr_plan_of_call *mca_coll_gpuring_plan_find(mca_coll_gpuring_module_t *module,
-                                                   const struct gr_call *call)
+bool mca_coll_gpuring_plan_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                 struct gr_plan_begun *begun)
 {
-    return gr_plan_of(module, GR_ORDER_NONBLOCKING, call, call->id);
+    struct gr_plan_of_call *plan = gr_plan_of(module, GR_ORDER_NONBLOCKING, call, call->id);
+    bool timed = mca_coll_gpuring_stats_timed();
+
+    if (NULL == plan) {
+        return false;
+    }
+    begun->start = timed ? gr_runtime_now() : 0;
+    gr_plan_set_buffers(&plan->call, plan, call, call->id);
+    begun->rc = mca_coll_gpuring_queue_try_mail(plan->queue, &plan->boards->box, &plan->call);
+    begun->plan = plan;
+    if (1 == begun->rc) {
+        ++plan->queue->seq;
+        gr_plan_count(plan, module->comm.size, timed, begun->start);
+        begun->plan = NULL;
+    }
+    return true;
 }
 
-void mca_coll_gpuring_plan_start(struct gr_plan_of_call *plan, const struct gr_call *call,
+void mca_coll_gpuring_plan_go_on(const struct gr_plan_begun *begun, const struct gr_call *call,
                                  struct gr_mpi_op *op)
 {
     struct gr_op *base = &op->base;
 
-    set_op(op, plan, call);
-    if (!mca_coll_gpuring_queue_start_mail(base, &plan->counter)) {
-        base->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+    set_op(op, begun->plan, call);
+    base->start = begun->start;
+    if (GR_NO_MAIL == begun->rc) {
         mca_coll_gpuring_queue_start(&base, 1);
+    } else {
+        mca_coll_gpuring_queue_go_on(base);
     }
 }
 

@@ -80,8 +80,11 @@ struct gr_plans {
  */
 bool mca_coll_gpuring_plan_fits(const struct gr_mpi_op *op);
 
-/* A counter of calls like the op's, which has joined the process's (report.h). */
+/* A counter of calls like the op's, which has joined the process's (mpi/runtime.h). */
 void mca_coll_gpuring_plan_count(struct gr_call_counter *counter, const struct gr_mpi_op *op);
+
+/* What is returned of a call without a plan: no code of Open MPI's. */
+#define GR_NO_PLAN INT_MIN
 
 /* Whether a call of the kind of a plan that has lists has the plan's blocks. */
 bool mca_coll_gpuring_plan_has_blocks(const struct gr_plan_of_call *plan,
@@ -97,12 +100,20 @@ struct gr_plan_of_call *mca_coll_gpuring_plan_by_hash(struct gr_plans *plans,
  */
 int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc);
 
-/* The plan of a nonblocking call, under the same conditions; NULL: none. Borrowed. */
-struct gr_plan_of_call *mca_coll_gpuring_plan_find(mca_coll_gpuring_module_t *module,
-                                                   const struct gr_call *call);
+/* A nonblocking call that has begun by its plan. */
+struct gr_plan_begun {
+    struct gr_plan_of_call *plan; /* NULL: the call is done, and counted */
+    double start;                 /* when it began; 0: it is not timed */
+    int rc;                       /* of its first poll, or GR_NO_MAIL */
+};
 
-/* Start a nonblocking call by its plan, in the op of a new request, which may be complete then. */
-void mca_coll_gpuring_plan_start(struct gr_plan_of_call *plan, const struct gr_call *call,
+/*
+ * Begin a nonblocking call by its plan. False: it has none. A call that is not done goes on at once
+ * in the op of a new request. As for gr_plan_run(), and the process has one thread (gr_threaded()).
+ */
+bool mca_coll_gpuring_plan_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                                 struct gr_plan_begun *begun);
+void mca_coll_gpuring_plan_go_on(const struct gr_plan_begun *begun, const struct gr_call *call,
                                  struct gr_mpi_op *op);
 
 /*
@@ -266,8 +277,17 @@ static GR_INLINE struct gr_plan_of_call *gr_plan_of(mca_coll_gpuring_module_t *m
     return NULL != plan && gr_plan_in_host_memory(plan, call) ? plan : NULL;
 }
 
-/* What gr_plan_run() returns of a call without a plan: no code of Open MPI's. */
-#define GR_NO_PLAN INT_MIN
+/* Count a call that is done; timed: it began at `start`. */
+static GR_INLINE void gr_plan_count(struct gr_plan_of_call *plan, int ranks, bool timed,
+                                    double start)
+{
+    if (timed) {
+        mca_coll_gpuring_stats_call(plan->kind.id, GR_WAY_MAILBOX, false, ranks,
+                                    plan->counter.bytes, 1e6 * (gr_runtime_now() - start));
+    } else {
+        gr_count_call(&plan->counter);
+    }
+}
 
 /*
  * Do a blocking call by its plan. GR_NO_PLAN, or an OMPI error code, with which the communicator has
@@ -305,12 +325,7 @@ static GR_INLINE int gr_plan_run(mca_coll_gpuring_module_t *module, const struct
             return mca_coll_gpuring_to_ompi(rc);
         }
     }
-    if (timed) {
-        mca_coll_gpuring_stats_call(id, GR_WAY_MAILBOX, false, module->comm.size,
-                                    plan->counter.bytes, 1e6 * (gr_runtime_now() - start));
-    } else {
-        gr_count_call(&plan->counter);
-    }
+    gr_plan_count(plan, module->comm.size, timed, start);
     return OMPI_SUCCESS;
 }
 

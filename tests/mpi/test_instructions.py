@@ -39,10 +39,10 @@ test_rows = table(
         ended, of_row(at_most), wrapper=WRAPPER, why=WHY,
         rows="""kind most what
 root      250 MPI_Bcast at its root
-start     400 MPI_Start and MPI_Wait of a broadcast
+start     420 MPI_Start and MPI_Wait of a broadcast
 |
 allreduce 450 MPI_Allreduce
 leaf      300 MPI_Bcast at a leaf
 barrier   300 MPI_Barrier
-ibcast    780 MPI_Ibcast and MPI_Wait"""),
+ibcast    600 MPI_Ibcast and MPI_Wait"""),
 )
