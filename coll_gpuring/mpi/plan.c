@@ -139,6 +139,7 @@ static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
     base->root = call->root;
     base->data.bytes = plan->counter.bytes;
     base->choice.way = GR_WAY_MAILBOX;
+    base->choice.small = 0; /* the request may have served a call between nodes */
     base->exec = &mca_coll_gpuring_run_mailbox;
     base->seq = ++plan->queue->seq;
     base->run.mailbox.whole = plan->call;
