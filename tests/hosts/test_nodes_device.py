@@ -35,7 +35,7 @@ TYPES = "all types and operations, 4 MiB, any case"
 NONBLOCKING, PERSISTENT = "eight_in nonblocking --no-comms", "eight_in persistent --no-comms"
 SMALL_SLOTS = "2 256"
 SLOW = "nodes_mbit=200"  # expected; the programs have calls of both kinds then
-OTHERS = "random_programs --count=9999 --seconds=3 --profile=others"
+OTHERS = f"random_programs --count=9999 --seconds={depth(1.5, 3)} --profile=others"
 test_rows = table(
     # ---- kernels, between hosts ----
     on_nodes(TYPES, "2x2", "device", f"verbose=2 -- {EVERY_CASE}", also={

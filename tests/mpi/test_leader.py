@@ -75,7 +75,7 @@ test_rows = table(
     led("progress without calls", 3, "devices progress"),
     led("the current context", 2, "devices context"),
     led("random programs", 3, f"GPURING_MEMORY=mixed GR_HOST=1 TEST_LIMIT=600 -- random_programs --seed={SEED} "
-        f"--count=9999 --seconds={depth(3, 30)}", good_on_devices),
+        f"--count=9999 --seconds={depth(1.5, 30)}", good_on_devices),
     # ---- when there is one ----
     row("several devices, some shared, no MPS: the host does it", 4, f"FAKECUDA_DEVICES=2 {SMALL} -- devices crossed",
         good_by_staging),

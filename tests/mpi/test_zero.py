@@ -25,20 +25,20 @@ def through_slots(job):
 test_rows = table(
     # ---- every collective, algorithm, form and kind of memory ----
     row("everything, $np ranks, $memory memory", "3 | 2 5",
-        f"GPURING_MEMORY=$memory {ZERO} -- {ANY_CASE} --seconds=2", past_slots,
+        f"GPURING_MEMORY=$memory {ZERO} -- {ANY_CASE} --seconds={depth(0.7, 2)}", past_slots,
         memory="mixed | device"),
     # what the driver gives no handle of goes through slots
     row("everything, 3 ranks, $memory memory", "| 3", f"GPURING_MEMORY=$memory {ZERO} -- {ANY_CASE}", through_slots,
         memory="managed pinned registered pool vmm"),
     row("everything, 3 ranks, other memory", 3, f"GPURING_MEMORY=other {ZERO} -- {ANY_CASE}", all_good),
-    row("$a, 4 ranks", 4, f"{ZERO} algorithm=$a -- {ANY_CASE} --seconds=2", past_slots,
+    row("$a, 4 ranks", 4, f"{ZERO} algorithm=$a -- {ANY_CASE} --seconds={depth(0.7, 2)}", past_slots,
         a="tree | ring chain flat twoshot"),
     row("$profile", 3, f"{ZERO} -- eight_in $profile", past_slots, profile="persistent | types nonblocking comms"),
     # ---- buffers that come and go ----
     row(f"{2 * ROUNDS} communicators and their buffers: nothing grows", 2,
         f"FAKECUDA_REUSE=1 TEST_LIMIT=900 {ZERO} -- churn {ROUNDS}", past_slots),
     row("addresses are used again at once", 3,
-        f"FAKECUDA_REUSE=1 {ZERO} -- {ANY_CASE} --seconds={depth(1, 2)}", past_slots),
+        f"FAKECUDA_REUSE=1 {ZERO} -- {ANY_CASE} --seconds={depth(0.5, 2)}", past_slots),
     row("calls after the first ones allocate nothing", 3, f"FAKECUDA_LOG=$work/steady {ZERO} -- devices steady", past_slots),
     # ---- order ----
     row("order against the default stream", "| 3", f"FAKECUDA_DELAY=5 {ZERO} -- streams own", past_slots),

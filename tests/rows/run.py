@@ -188,7 +188,7 @@ class Runner:
     def eight_in(self, env, profiles, *options):
         """Random programs of the eight, of further profiles."""
         beyond = ["--beyond"] if env.get("GR_HOST", "1") == "1" else []
-        return ["random_programs", "--count=9999", f"--seconds={depth(1, 3)}", *beyond] + [
+        return ["random_programs", "--count=9999", f"--seconds={depth(0.4, 3)}", *beyond] + [
             "--no-user-ops",
             f"--profile=eight,{profiles}",
             *options,

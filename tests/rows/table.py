@@ -13,12 +13,12 @@ import pytest
 
 from .judge import all_good, good_through_gpuring
 from .run import WORK
-from .tap import in_all, note, skip
+from .tap import depth, in_all, note, skip
 
 __all__ = ["ANY_CASE", "EVERY_CASE", "SEED", "np_of", "programs", "row", "table"]
 
-# blocking calls of any type, operation, size and root, in place or not, some hundred of them at least
-ANY_CASE = "eight_in blocking --seconds=1 --least=8"
+# blocking calls of any type, operation, size and root, in place or not, eight of them at least
+ANY_CASE = f"eight_in blocking --seconds={depth(0.4, 1)} --least=8"
 EVERY_CASE = ANY_CASE.replace("blocking", "blocking,every,big")  # first every type with every operation, and 4 MiB
 SEED = int(os.environ.get("GPURING_SEED") or time.time())
 
@@ -55,6 +55,7 @@ def run_row(mpi, values, text, np, line, judges, also, seconds, **more):
     """Judges find the row's values in job.row. Random programs where seconds are given: their seed
     follows from the row's text, so that it does not depend on which other rows run."""
     if seconds is not None:
+        seconds *= depth(0.5, 1)
         text += f", {np} ranks"
         before, _, after = f" {line}".rpartition(" -- ")
         env = mpi.env | dict(w.split("=", 1) for w in before.split() if w.startswith("GR_HOST="))
@@ -66,7 +67,7 @@ def run_row(mpi, values, text, np, line, judges, also, seconds, **more):
         drawn = f"--seed={seed} --count=9999 --seconds={seconds} --limit={env.get('TEST_LIMIT', 120)}"
         line = f"{before} -- random_programs {drawn} {after}"
         text += f", from seed {seed} on"
-        more["TEST_LIMIT"] = str(seconds + 600)
+        more["TEST_LIMIT"] = str(int(seconds) + 600)
     job = mpi.run(np, line, **more)
     job.row = values
     job.check(text, *(judges or [good_through_gpuring if np > 1 else all_good]))
@@ -111,8 +112,8 @@ def row(
 
 
 def programs(text, np, line, *judges, seconds=1, **more):
-    """Random programs for so many seconds. line: "[WORD... --] [OPTION...]"; what fails is named
-    with its seed."""
+    """Random programs for so many seconds, or half of that in a ./check without --all. line:
+    "[WORD... --] [OPTION...]"; what fails is named with its seed."""
     return row(text, np, line, *judges, seconds=seconds, **more)
 
 
