@@ -79,6 +79,14 @@ static void draw_operation(struct drawing *d, struct step *s)
     } while (!value_goes(s->basic, s->op) || !takes_op(d, d->options->profile, s->op));
 }
 
+/* For what Open MPI's messages carry: see main.c. */
+static void draw_no_long_elements(struct step *s)
+{
+    if (basics[s->basic].bytes > 16) {
+        s->derived = false;
+    }
+}
+
 /* Type, operation, count, root and the like of a call that moves or reduces. */
 static void draw_data(struct drawing *d, struct step *s, bool reduces)
 {
@@ -223,6 +231,9 @@ static void draw_collective(struct drawing *d, struct step *s, int k)
         (C_ALLGATHERV == s->what || C_GATHERV == s->what || C_SCATTERV == s->what)) {
         s->derived = false;
     }
+    if (!(d->options->beyond && step_is_of_eight(d->p, s))) {
+        draw_no_long_elements(s);
+    }
     if (s->derived && !(d->options->beyond && step_is_of_eight(d->p, s)) &&
         s->count * basics[s->basic].bytes > 65536) {
         s->count = 65536 / basics[s->basic].bytes / LAYOUT_UNIT * LAYOUT_UNIT;
@@ -268,6 +279,7 @@ static void draw_messages(struct drawing *d, struct step *s)
         s->comm = any_comm(d);
     } while (is_inter(d, s->comm));
     draw_data(d, s, false);
+    draw_no_long_elements(s);
     s->form = (enum call_form) below(d, PERSISTENT);
     if (P_WILD == s->what) {
         s->form = BLOCKING;

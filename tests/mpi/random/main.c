@@ -54,7 +54,10 @@
  * - MPI_Reduce_init on intercommunicators with null for both buffers, without elements: a rank whose
  *   number is the root's takes that for an error;
  * - blocks of more than 64 KiB with derived types: a rank's own is copied no further
- *   (ompi_datatype_sndrcv; with --beyond gpuring's have them).
+ *   (ompi_datatype_sndrcv; with --beyond gpuring's have them);
+ * - derived types of elements of more than 16 bytes (long double complex): an element that begins in
+ *   one fragment of a message and ends in the next is put together in an array of 16 bytes
+ *   (opal_generic_simple_unpack; with --beyond gpuring's have them).
  */
 #include <malloc.h>
 #include <mpi.h>
