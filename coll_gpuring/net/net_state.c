@@ -317,6 +317,21 @@ static void send_slots(struct gr_net_link *l)
     }
 }
 
+/* The reader has left: what is pushed is not sent, and the writer gets its slots back. */
+static void drop_slots(struct gr_net_link *l)
+{
+    uint64_t end = pushed(l);
+
+    for (; l->next < end; l->next++) {
+        if (NULL != l->fifo.data_at) {
+            l->fifo.data_at[gr_net_slot(l, l->next)] = NULL;
+        }
+        l->done |= (uint64_t) 1 << (l->next - l->returned);
+        l->net->moved++;
+    }
+    return_slots(l);
+}
+
 /*
  * Send the writer a credit: when half of the slots are free again, so that it does not run out of
  * them. Or tell it that the reader has left.
@@ -350,7 +365,9 @@ void gr_net_link_progress(struct gr_net_link *l)
         /* the writer must hear that the reader has left, even if the link has failed */
         if (GR_NET_IN == l->side && (l->closing || 0 == l->status)) {
             send_credit(l);
-        } else if (GR_NET_OUT == l->side && !l->left) {
+        } else if (GR_NET_OUT == l->side && l->left) {
+            drop_slots(l);
+        } else if (GR_NET_OUT == l->side) {
             send_slots(l);
         }
     }

@@ -253,6 +253,31 @@ static void a_reader_that_has_left_frees_its_writer(void **state)
     }
 }
 
+/* Whoever still sends to it gets each slot back, and is not held up. */
+static void a_reader_that_has_left_holds_no_slots(void **state)
+{
+    struct pipe p;
+    int k;
+
+    (void) state;
+    open_pipe(&p, 0, 1, 4, 4);
+    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    push(&p);
+    gr_net_link_close(p.net[1]);
+    for (k = 0; k < 500; k++) {
+        push(&p);
+        progress(k % POST_ENDS);
+    }
+    assert_true(p.done[0] > 100);
+    gr_net_link_close(p.net[0]);
+    for (k = 0; k < 500; k++) {
+        progress(k % POST_ENDS);
+    }
+    free(p.shared[0]);
+    free(p.shared[1]);
+    nothing_is_open();
+}
+
 static void shuffle(int *order, int n)
 {
     int k, other, kept;
@@ -577,6 +602,7 @@ int main(void)
         TEST(what_was_pushed_before_leaving_arrives),
         TEST(a_writer_gets_back_the_memory_it_pushed_from),
         TEST(a_reader_that_has_left_frees_its_writer),
+        TEST(a_reader_that_has_left_holds_no_slots),
         TEST(what_was_pushed_first_is_sent_first),
         TEST(idle_links_are_not_looked_at),
         TEST(a_held_link_needs_no_doorbell),
