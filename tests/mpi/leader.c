@@ -397,21 +397,27 @@ static void stop(int told)
     raise(SIGSTOP);
 }
 
+static bool is_stopped(int pid)
+{
+    char path[40], state;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    f = fopen(path, "r");
+    if (NULL == f || 1 != fscanf(f, "%*d (%*[^)]) %c", &state)) {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    fclose(f);
+    return 'T' == state;
+}
+
 /* The process that a rank tells of, once it is stopped. */
 static int stopped_process(int rank)
 {
-    char path[40], state = ' ';
     int pid;
 
     MPI_Recv(&pid, 1, MPI_INT, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    while ('T' != state) {
-        FILE *f = fopen(path, "r");
-
-        if (NULL == f || 1 != fscanf(f, "%*d (%*[^)]) %c", &state)) {
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
-        fclose(f);
+    while (!is_stopped(pid)) {
     }
     return pid;
 }
@@ -493,15 +499,49 @@ static bool led_by_0(struct persistent *p, bool stops)
     return persistent_end(p);
 }
 
+/*
+ * Rank 1's call has ended. If rank 0 is stopped all the same, it was so before its kernel began, and
+ * rank 1 led, or after the kernel's end: rank 1 continues it. Rank 0 says when it goes on. Whether
+ * rank 1 had to continue it.
+ */
+static int continue_leader(int leader)
+{
+    int there = 0, had_to = 0;
+
+    while (!there) {
+        if (is_stopped(leader)) {
+            had_to = 1;
+            kill(leader, SIGCONT);
+        }
+        MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    }
+    MPI_Recv(NULL, 0, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return had_to;
+}
+
+/* Until rank 0 has stopped in its kernel, where a script sees that rank 1 waits, and continues it. */
 static void stopped(void)
 {
+    const int self = (int) getpid(), other = 1 - test_rank;
     struct persistent p;
+    int pid, again = 1;
     bool ok;
 
-    persistent_make(&p, 3 << 20); /* its kernel takes a second here, longer than led_by_0 looks */
-    ok = led_by_0(&p, false);     /* the first to lead, it leads further calls, too */
+    MPI_Sendrecv(&self, 1, MPI_INT, other, TAG, &pid, 1, MPI_INT, other, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    persistent_make(&p, 3 << 20);
+    ok = led_by_0(&p, false); /* the first to lead, it leads further calls, too */
     ok = persistent_warm(&p) && ok;
-    ok = led_by_0(&p, true) && ok;
+    while (again) {
+        ok = led_by_0(&p, true) && ok;
+        if (1 == test_rank) {
+            again = continue_leader(pid);
+            MPI_Send(&again, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+        } else {
+            MPI_Send(NULL, 0, MPI_INT, 1, TAG, MPI_COMM_WORLD);
+            MPI_Recv(&again, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
     tap_check(ok, "a leader that was stopped ends the call");
     persistent_free(&p);
 }

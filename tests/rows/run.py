@@ -12,6 +12,7 @@ Environment:
 """
 
 import atexit
+import contextlib
 import os
 import re
 import shlex
@@ -147,11 +148,15 @@ class Job:
     def signal(self, number, rank=1):
         """To a rank whose pid the program has said."""
         for pid in re.findall(rf"^# rank {rank} pid (\d+)$", self.text, re.MULTILINE):
-            os.kill(int(pid), number)
+            with contextlib.suppress(ProcessLookupError):  # it may have ended
+                os.kill(int(pid), number)
 
     def resume(self, rank=1):
-        """A rank that was stopped goes on, to the job's end."""
-        self.signal(signal.SIGCONT, rank)
+        """A rank that was stopped goes on, to the job's end; also where it stops itself only now."""
+        while self.process.poll() is None:
+            self.signal(signal.SIGCONT, rank)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.2)
         return self.wait()
 
     def kill(self):
