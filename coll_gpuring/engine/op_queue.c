@@ -405,11 +405,7 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
 static int begin_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
                       struct gr_mailbox_call *call)
 {
-    if (GR_COLL_REDUCE == call->coll) { /* what is posted depends on the buffers */
-        gr_mailbox_begin(box, call);
-    } else {
-        gr_mailbox_begin_again(box, call);
-    }
+    gr_mailbox_begin_again(box, call, GR_COLL_REDUCE == call->coll);
     return gr_mailbox_poll(box, call, &queue->watch.moved);
 }
 

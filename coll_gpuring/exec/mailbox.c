@@ -312,7 +312,7 @@ void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *ca
 void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
     gr_mailbox_prepare(box, call);
-    gr_mailbox_begin_again(box, call);
+    gr_mailbox_begin_again(box, call, false);
 }
 
 void gr_mailbox_tell_taken(struct gr_mailbox *box)

@@ -109,11 +109,15 @@ void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *ca
 void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call);
 
 /*
- * The same for a call that was prepared for such buffers before: not a reduce, whose root posts
- * nothing where its input does not overlap its output.
+ * The same for a call that was prepared before, for other buffers perhaps. Only a reduce is prepared
+ * again: its root posts nothing where its input does not overlap its output.
  */
-static inline void gr_mailbox_begin_again(struct gr_mailbox *box, struct gr_mailbox_call *call)
+static GR_INLINE void gr_mailbox_begin_again(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                             bool is_reduce)
 {
+    if (is_reduce) {
+        gr_mailbox_prepare(box, call);
+    }
     call->epoch = ++box->begun;
     call->next = 0;
     call->expected = 0;

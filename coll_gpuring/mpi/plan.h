@@ -312,11 +312,7 @@ static GR_INLINE int gr_plan_run(mca_coll_gpuring_module_t *module, const struct
     box = &plan->boards->box;
     ++plan->queue->seq;
     gr_plan_set_buffers(&plan->call, plan, call, id);
-    if (GR_CALL_REDUCE == id) { /* what is posted depends on where the buffers lie */
-        gr_mailbox_begin(box, &plan->call);
-    } else {
-        gr_mailbox_begin_again(box, &plan->call);
-    }
+    gr_mailbox_begin_again(box, &plan->call, GR_CALL_REDUCE == id);
     /* no call of this order is before it */
     rc = gr_mailbox_post(box, &plan->call) ? gr_mailbox_take(box, &plan->call, &moved) : 0;
     if (1 != rc) {

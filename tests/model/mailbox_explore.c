@@ -383,7 +383,7 @@ enum mx_fault mx_explore(const struct mx_game *g, uint64_t *states, char *why, s
         for (k = 0; k < g->ncalls; k++) {
             struct gr_mailbox_call m;
 
-            gr_mailbox_begin_again(&x.now.box[r], &m);
+            gr_mailbox_begin_again(&x.now.box[r], &m, false);
         }
     }
     (void) is_new();
