@@ -4,10 +4,14 @@
  * in the place of what they do to memory, and ranks are fibers, of which chance holds one up at any
  * hook. So a rank sees another one's post half done. Seed: GPURING_SEED.
  */
-#include "mail_ranks.h"
-
 #include "rng.h"
 
+#include "exec/label.h"
+#include "exec/reduce.h"
+#include "link/board.h"
+#include "sched/sched.h"
+
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -15,8 +19,8 @@
 static void hooked_store(_Atomic uint64_t *at, uint64_t value, memory_order order);
 static uint64_t hooked_load(const _Atomic uint64_t *at, memory_order order);
 static void hooked_memcpy(void *to, const void *from, size_t n);
-static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst,
-                          const void *operand, const void *const *src, int nsrc, size_t n);
+static void hooked_reduce(const struct gr_reducer *r, void *dst, const void *first, const void *src,
+                          size_t n);
 
 #pragma push_macro("atomic_store_explicit") /* macros themselves */
 #pragma push_macro("atomic_load_explicit")
@@ -25,13 +29,16 @@ static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst
 #define atomic_store_explicit hooked_store
 #define atomic_load_explicit hooked_load
 #define memcpy hooked_memcpy
-#define gr_reduce hooked_reduce
+#define gr_reduce_pair hooked_reduce
+#include "exec/mailbox.h" /* before all that includes it, too */
 #include "link/board.c"
 #include "exec/mailbox.c"
 #pragma pop_macro("atomic_store_explicit")
 #pragma pop_macro("atomic_load_explicit")
 #undef memcpy
-#undef gr_reduce
+#undef gr_reduce_pair
+
+#include "mail_ranks.c" /* which calls the functions of mailbox.h */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,11 +91,11 @@ static void hooked_memcpy(void *to, const void *from, size_t n)
     memcpy(to, from, n);
 }
 
-static void hooked_reduce(const struct gr_reducer *r, void *const *dst, int ndst,
-                          const void *operand, const void *const *src, int nsrc, size_t n)
+static void hooked_reduce(const struct gr_reducer *r, void *dst, const void *first, const void *src,
+                          size_t n)
 {
     fiber_pause();
-    gr_reduce(r, dst, ndst, operand, src, nsrc, n);
+    gr_reduce_pair(r, dst, first, src, n);
 }
 
 /* ---- runs ---- */
