@@ -183,7 +183,7 @@ struct gr_op_queue {
     enum gr_call_order order;  /* of its calls */
     uint64_t seq;              /* calls so far */
     uint32_t setups;           /* set-ups that its calls have asked for */
-    uint64_t told;             /* state of mca_coll_gpuring_ipc_record() */
+    uint64_t told;             /* state of gr_ipc_record() */
     uint32_t paired;           /* calls that mpi/staging/p2p_split.c has looked at */
     bool lost;                 /* its set-up failed half-way: it is never freed */
     bool persistent;           /* of a persistent request */

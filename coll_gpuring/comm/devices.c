@@ -82,7 +82,7 @@ static int is_driver(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0 == strncmp(NULL == slash ? info->dlpi_name : slash + 1, DRIVER, sizeof(DRIVER) - 1);
 }
 
-bool mca_coll_gpuring_gpu_loaded(void)
+bool gr_gpu_loaded(void)
 {
     unsigned long long objects = 0;
 
@@ -110,7 +110,7 @@ static bool has_device_file(void)
     return 0 == access("/dev/nvidiactl", F_OK) || 0 == access("/dev/dxg", F_OK);
 }
 
-bool mca_coll_gpuring_gpu_possible(void)
+bool gr_gpu_possible(void)
 {
     int possible = atomic_load_explicit(&state.possible, memory_order_relaxed);
 
@@ -118,19 +118,18 @@ bool mca_coll_gpuring_gpu_possible(void)
         int cuda = gr_settings.cuda;
 
         possible = 1 + (GR_HAVE_CUDA &&
-                        (1 == cuda ||
-                         (-1 == cuda && (has_device_file() || mca_coll_gpuring_gpu_loaded()))));
+                        (1 == cuda || (-1 == cuda && (has_device_file() || gr_gpu_loaded()))));
         atomic_store_explicit(&state.possible, possible, memory_order_relaxed);
     }
     return 1 < possible;
 }
 
-bool mca_coll_gpuring_gpu_may_come(void)
+bool gr_gpu_may_come(void)
 {
     int may = atomic_load_explicit(&state.may_come, memory_order_relaxed);
 
     if (0 == may) {
-        may = 1 + (GR_HAVE_CUDA && -1 == gr_settings.cuda && !mca_coll_gpuring_gpu_possible() &&
+        may = 1 + (GR_HAVE_CUDA && -1 == gr_settings.cuda && !gr_gpu_possible() &&
                    gr_library_found(DRIVER_FILE));
         atomic_store_explicit(&state.may_come, may, memory_order_relaxed);
     }
@@ -194,13 +193,13 @@ static int default_ordinal(const struct gr_gpus *gpus)
     return ordinal;
 }
 
-struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
+struct gr_pointer gr_pointer_of(const void *buffer)
 {
     struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};
     struct gr_gpus *gpus = opened();
     int error = 0;
 
-    if (NULL == gpus && mca_coll_gpuring_gpu_loaded()) {
+    if (NULL == gpus && gr_gpu_loaded()) {
         gpus = find_gpus(&error);
     }
     if (NULL == gpus) {
@@ -212,9 +211,9 @@ struct gr_pointer mca_coll_gpuring_pointer(const void *buffer)
     return find_pointer(gpus, buffer);
 }
 
-bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer, size_t bytes, bool *elsewhere)
+bool gr_reaches(struct gr_gpu *gpu, const void *buffer, size_t bytes, bool *elsewhere)
 {
-    struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
+    struct gr_pointer pointer = gr_pointer_of(buffer);
 
     *elsewhere = *elsewhere || (pointer.device >= 0 && gr_gpu_ordinal(gpu) != pointer.device);
     if (GR_MEMORY_DEVICE == pointer.memory &&
@@ -226,7 +225,7 @@ bool mca_coll_gpuring_reaches(struct gr_gpu *gpu, const void *buffer, size_t byt
 
 /* ---- a team's device ---- */
 
-struct gr_gpu *mca_coll_gpuring_gpu_pick(const void *const buffers[2], int *error)
+struct gr_gpu *gr_gpu_pick(const void *const buffers[2], int *error)
 {
     struct gr_gpus *gpus = find_gpus(error);
     struct gr_gpu *gpu;
@@ -243,10 +242,9 @@ struct gr_gpu *mca_coll_gpuring_gpu_pick(const void *const buffers[2], int *erro
     return 0 == *error ? gpu : NULL;
 }
 
-struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_process *process, struct gr_gpu *gpu,
-                                              int *error)
+struct gr_gpu_pool *gr_process_gpu_pool(struct gr_process *process, struct gr_gpu *gpu, int *error)
 {
-    struct gr_pool *host = mca_coll_gpuring_pool(process);
+    struct gr_pool *host = gr_process_pool(process);
     size_t bytes = (size_t) gr_settings.device_pool_mib << 20;
     struct gr_gpu_pool *pool = NULL;
 
@@ -264,7 +262,7 @@ struct gr_gpu_pool *mca_coll_gpuring_gpu_pool(struct gr_process *process, struct
 
 /* ---- memory shared with other processes ---- */
 
-struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu)
+struct gr_ipc_cache *gr_process_ipc_cache(struct gr_gpu *gpu)
 {
     struct gr_ipc_cache *ipc_cache = NULL;
 
@@ -281,9 +279,9 @@ struct gr_ipc_cache *mca_coll_gpuring_ipc_cache(struct gr_gpu *gpu)
     return ipc_cache;
 }
 
-struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t bytes)
+struct gr_ipc_handle gr_ipc_handle_of(const void *buffer, size_t bytes)
 {
-    struct gr_pointer pointer = mca_coll_gpuring_pointer(buffer);
+    struct gr_pointer pointer = gr_pointer_of(buffer);
     struct gr_ipc_cache *ipc_cache = NULL;
     struct gr_ipc_handle none;
     struct gr_gpu *gpu;
@@ -291,7 +289,7 @@ struct gr_ipc_handle mca_coll_gpuring_ipc_handle(const void *buffer, size_t byte
 
     if (GR_MEMORY_DEVICE == pointer.memory && pointer.device >= 0) {
         gpu = gr_gpu_get(opened(), pointer.device, &error);
-        ipc_cache = NULL == gpu ? NULL : mca_coll_gpuring_ipc_cache(gpu);
+        ipc_cache = NULL == gpu ? NULL : gr_process_ipc_cache(gpu);
     }
     memset(&none, 0, sizeof(none));
     return NULL == ipc_cache ? none : gr_ipc_cache_export(ipc_cache, buffer, bytes);
@@ -309,7 +307,7 @@ static struct gr_ipc_cache *next_cache(int *k)
     return ipc_cache;
 }
 
-void mca_coll_gpuring_gpus_trim(void)
+void gr_gpus_trim(void)
 {
     struct gr_ipc_cache *ipc_cache;
     int k = 0;
@@ -319,7 +317,7 @@ void mca_coll_gpuring_gpus_trim(void)
     }
 }
 
-uint64_t mca_coll_gpuring_ipc_record(uint64_t *told)
+uint64_t gr_ipc_record(uint64_t *told)
 {
     struct gr_ipc_cache *ipc_cache;
     uint64_t fresh = 0, names = 0;
@@ -344,7 +342,7 @@ uint64_t mca_coll_gpuring_ipc_record(uint64_t *told)
     return names;
 }
 
-void mca_coll_gpuring_ipc_agreed(uint64_t names)
+void gr_ipc_agreed(uint64_t names)
 {
     struct gr_ipc_cache *ipc_cache;
     int k = 0;
@@ -356,43 +354,43 @@ void mca_coll_gpuring_ipc_agreed(uint64_t names)
 
 /* ---- devices of buffers, and order ---- */
 
-struct gr_gpu *mca_coll_gpuring_gpu_of(const void *buffer)
+struct gr_gpu *gr_gpu_of(const void *buffer)
 {
-    int ordinal = mca_coll_gpuring_pointer(buffer).device, error;
+    int ordinal = gr_pointer_of(buffer).device, error;
 
     return ordinal < 0 ? NULL : gr_gpu_get(opened(), ordinal, &error);
 }
 
-struct gr_gpu *mca_coll_gpuring_gpu_any(void)
+struct gr_gpu *gr_gpu_any(void)
 {
     int error;
-    struct gr_gpus *gpus = mca_coll_gpuring_gpu_loaded() ? find_gpus(&error) : NULL;
+    struct gr_gpus *gpus = gr_gpu_loaded() ? find_gpus(&error) : NULL;
 
     return NULL == gpus ? NULL : gr_gpu_get(gpus, default_ordinal(gpus), &error);
 }
 
-int mca_coll_gpuring_wait_default_stream(struct gr_pointer pointer)
+int gr_wait_default_stream(struct gr_pointer pointer)
 {
     if (pointer.device < 0 || 0 == gr_gpus_wait_current(opened(), pointer.device)) {
         return 0;
     }
-    mca_coll_gpuring_print("gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+    gr_print("gpuring: waiting for the default stream failed: %s", gr_gpu_error());
     return GR_ERR_FAILED;
 }
 
-int mca_coll_gpuring_follow(struct gr_gpu *gpu, const void *buffer)
+int gr_follow(struct gr_gpu *gpu, const void *buffer)
 {
-    struct gr_gpu *owner = mca_coll_gpuring_gpu_of(buffer);
+    struct gr_gpu *owner = gr_gpu_of(buffer);
 
     if (NULL == owner || gpu == owner || 0 == gr_gpu_wait_default(owner)) {
         return 0;
     }
-    mca_coll_gpuring_print("gpuring: waiting for the default stream of device %d failed: %s",
-                           gr_gpu_ordinal(owner), gr_gpu_error());
+    gr_print("gpuring: waiting for the default stream of device %d failed: %s",
+             gr_gpu_ordinal(owner), gr_gpu_error());
     return GR_ERR_FAILED;
 }
 
-void mca_coll_gpuring_gpus_close(void)
+void gr_process_gpus_close(void)
 {
     int k;
 

@@ -17,20 +17,20 @@
 static void fail_aloud(struct gr_comm *comm, int code, const char *why)
 {
     if (0 == comm->failed) {
-        mca_coll_gpuring_warn("failed-here", comm->rank, gr_comm_name(comm), why);
-        mca_coll_gpuring_fail(comm, code, why);
+        gr_warn("failed-here", comm->rank, gr_comm_name(comm), why);
+        gr_fail(comm, code, why);
     }
 }
 
-int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why)
+int gr_fail_here(struct gr_comm *comm, int code, const char *why)
 {
     fail_aloud(comm, GR_ERR_FAILED, why);
-    mca_coll_gpuring_failure_tell(comm);
+    gr_failure_tell(comm);
     return code;
 }
 
-void mca_coll_gpuring_report_failure(struct gr_comm *comm, enum gr_call_id id, uint64_t seq,
-                                     int code, const char *what, const char *reason)
+void gr_report_failure(struct gr_comm *comm, enum gr_call_id id, uint64_t seq, int code,
+                       const char *what, const char *reason)
 {
     char why[sizeof(comm->why)];
 
@@ -39,7 +39,7 @@ void mca_coll_gpuring_report_failure(struct gr_comm *comm, enum gr_call_id id, u
     fail_aloud(comm, code, why);
 }
 
-const char *mca_coll_gpuring_error_text(int rc)
+const char *gr_error_text(int rc)
 {
     switch (rc) {
     case GR_ERR_FAILED:
@@ -64,26 +64,26 @@ const char *mca_coll_gpuring_error_text(int rc)
     }
 }
 
-int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough)
+int gr_failure_check(struct gr_comm *comm, bool thorough)
 {
     int state = 0 == comm->failed ? gr_runtime_state(comm) : 0;
 
     if (0 != state) {
-        mca_coll_gpuring_fail(comm, state, NULL);
+        gr_fail(comm, state, NULL);
     } else if (0 == comm->failed && thorough) {
-        mca_coll_gpuring_failure_poll(comm->process);
+        gr_failure_poll(comm->process);
     }
     return comm->failed;
 }
 
-int mca_coll_gpuring_failure_of_message(struct gr_comm *comm)
+int gr_failure_of_message(struct gr_comm *comm)
 {
-    int r, rc = mca_coll_gpuring_failure_check(comm, false);
+    int r, rc = gr_failure_check(comm, false);
 
     for (r = 0; 0 == rc && r < comm->size; r++) {
         if (gr_runtime_lost(comm, r)) {
             rc = GR_ERR_LOST_RANK;
-            mca_coll_gpuring_fail(comm, rc, NULL);
+            gr_fail(comm, rc, NULL);
         }
     }
     return 0 == rc ? GR_ERR_FAILED : rc;

@@ -21,32 +21,32 @@
  * ranks at once. Later calls return GR_ERR_FAILED; this one returns `code`, which the function
  * returns.
  */
-int mca_coll_gpuring_fail_here(struct gr_comm *comm, int code, const char *why);
+int gr_fail_here(struct gr_comm *comm, int code, const char *why);
 
 /*
  * The call `seq` of the communicator fails on this rank: fail the communicator, whose calls return
  * `code` (GR_ERR_...) from now on, and report what failed, and the reason. The other ranks are told
- * by the next mca_coll_gpuring_failure_tell(). Thread-safe. Does nothing where the communicator has
+ * by the next gr_failure_tell(). Thread-safe. Does nothing where the communicator has
  * failed already.
  */
-void mca_coll_gpuring_report_failure(struct gr_comm *comm, enum gr_call_id id, uint64_t seq,
-                                     int code, const char *what, const char *reason);
+void gr_report_failure(struct gr_comm *comm, enum gr_call_id id, uint64_t seq, int code,
+                       const char *what, const char *reason);
 
 /* An error code in words. */
-const char *mca_coll_gpuring_error_text(int rc);
+const char *gr_error_text(int rc);
 
 /*
  * For a call that waits on the communicator: whether it has failed, been revoked, or lost a
  * rank (ULFM). thorough: look for messages of other ranks, too; that takes as long as a call of
  * gr_runtime_progress(). Returns the code, or 0.
  */
-int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough);
+int gr_failure_check(struct gr_comm *comm, bool thorough);
 
 /*
  * The code for a message of the communicator that failed. A message to a dead rank may fail before
  * gr_runtime_state() tells of the death: then the communicator fails with GR_ERR_LOST_RANK, too.
  * Otherwise GR_ERR_FAILED, which is still to be reported.
  */
-int mca_coll_gpuring_failure_of_message(struct gr_comm *comm);
+int gr_failure_of_message(struct gr_comm *comm);
 
 #endif

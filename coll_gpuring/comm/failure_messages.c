@@ -55,7 +55,7 @@ static struct gr_comm_key key_of(const struct gr_comm *comm)
     return key;
 }
 
-void mca_coll_gpuring_failure_enlist(struct gr_comm *comm)
+void gr_failure_enlist(struct gr_comm *comm)
 {
     struct gr_failures *f = &comm->process->failures;
 
@@ -74,7 +74,7 @@ void mca_coll_gpuring_failure_enlist(struct gr_comm *comm)
     gr_unlock(&f->lock);
 }
 
-bool mca_coll_gpuring_failure_decided(const struct gr_comm *comm)
+bool gr_failure_decided(const struct gr_comm *comm)
 {
     if (may_write(comm)) {
         atomic_store_explicit(&comm->process->failures.listens, true, memory_order_relaxed);
@@ -97,7 +97,7 @@ static void forget(struct gr_failures *f, uint32_t id)
     }
 }
 
-void mca_coll_gpuring_failure_delist(struct gr_comm *comm)
+void gr_failure_delist(struct gr_comm *comm)
 {
     struct gr_failures *f = &comm->process->failures;
 
@@ -113,7 +113,7 @@ void mca_coll_gpuring_failure_delist(struct gr_comm *comm)
     gr_unlock(&f->lock);
 }
 
-void mca_coll_gpuring_fail(struct gr_comm *comm, int code, const char *why)
+void gr_fail(struct gr_comm *comm, int code, const char *why)
 {
     int none = 0;
 
@@ -216,7 +216,7 @@ static void tell_out(struct gr_process *process)
     } while (NULL != comm);
 }
 
-void mca_coll_gpuring_failure_tell(struct gr_comm *comm)
+void gr_failure_tell(struct gr_comm *comm)
 {
     struct gr_failures *f = &comm->process->failures;
     struct gr_failure_message *message;
@@ -274,10 +274,9 @@ static void apply(struct gr_failure_message *message, struct gr_comm *comm)
     }
     if (0 == comm->failed) {
         message->why[sizeof(message->why) - 1] = '\0';
-        mca_coll_gpuring_warn("failed-elsewhere", comm->rank, gr_comm_name(comm), message->rank,
-                              message->why);
+        gr_warn("failed-elsewhere", comm->rank, gr_comm_name(comm), message->rank, message->why);
     }
-    mca_coll_gpuring_fail(comm, 0 == message->code ? GR_ERR_FAILED : message->code, NULL);
+    gr_fail(comm, 0 == message->code ? GR_ERR_FAILED : message->code, NULL);
     keep(comm);
 }
 
@@ -327,7 +326,7 @@ static bool hear_one(struct gr_process *process)
 /*
  * Probing progresses MPI, which may call this function again: it then returns at once.
  */
-void mca_coll_gpuring_failure_poll(struct gr_process *process)
+void gr_failure_poll(struct gr_process *process)
 {
     struct gr_failures *f = &process->failures;
 
@@ -345,13 +344,13 @@ void mca_coll_gpuring_failure_poll(struct gr_process *process)
     gr_unlock(&f->looking);
 }
 
-void mca_coll_gpuring_failure_listen(struct gr_process *process)
+void gr_failure_listen(struct gr_process *process)
 {
     struct gr_failures *f = &process->failures;
 
     if (atomic_load_explicit(&f->listens, memory_order_relaxed) &&
         0 == atomic_fetch_add_explicit(&f->calls, 1, memory_order_relaxed) % LISTEN_EACH) {
-        mca_coll_gpuring_failure_poll(process);
+        gr_failure_poll(process);
     }
 }
 
@@ -366,9 +365,9 @@ static int others(const struct gr_comm *comm)
     return n;
 }
 
-bool mca_coll_gpuring_failure_out(struct gr_comm *comm)
+bool gr_failure_out(struct gr_comm *comm)
 {
-    mca_coll_gpuring_failure_poll(comm->process);
+    gr_failure_poll(comm->process);
     return comm->outs >= others(comm);
 }
 
@@ -384,7 +383,7 @@ static void free_messages(const struct gr_failures *f, struct gr_failure_message
     }
 }
 
-void mca_coll_gpuring_failures_close(struct gr_process *process)
+void gr_failures_close(struct gr_process *process)
 {
     struct gr_failures *f = &process->failures;
 

@@ -11,19 +11,19 @@ struct gr_process;
 /*
  * The communicator fails: its calls return `code` (GR_ERR_...) from here
  * on. The first failure counts. why: what failed on this rank, in words, which the next
- * mca_coll_gpuring_failure_tell() sends to the other ranks; NULL: all of them find out by
+ * gr_failure_tell() sends to the other ranks; NULL: all of them find out by
  * themselves. Any thread; nothing is printed or sent here.
  */
-void mca_coll_gpuring_fail(struct gr_comm *comm, int code, const char *why);
+void gr_fail(struct gr_comm *comm, int code, const char *why);
 
 /* In an MPI call or gr_runtime_progress(): look for messages of other ranks. */
-void mca_coll_gpuring_failure_poll(struct gr_process *process);
+void gr_failure_poll(struct gr_process *process);
 
 /*
  * gr_runtime_progress() calls it: the same now and then, where others may wait for an answer, as
  * failures.listens says.
  */
-void mca_coll_gpuring_failure_listen(struct gr_process *process);
+void gr_failure_listen(struct gr_process *process);
 
 /*
  * The communicator has failed: whether no kernel of another rank writes to this one's buffers any
@@ -31,30 +31,30 @@ void mca_coll_gpuring_failure_listen(struct gr_process *process);
  * there count in comm->writing from before their begin, after which comm->failed is looked at once
  * more.
  */
-bool mca_coll_gpuring_failure_out(struct gr_comm *comm);
+bool gr_failure_out(struct gr_comm *comm);
 
 /*
- * In an MPI call or gr_runtime_progress(): send what mca_coll_gpuring_fail() has left to be sent,
+ * In an MPI call or gr_runtime_progress(): send what gr_fail() has left to be sent,
  * and what others wait for.
  */
-void mca_coll_gpuring_failure_tell(struct gr_comm *comm);
+void gr_failure_tell(struct gr_comm *comm);
 
 /*
  * From here on the communicator hears of failures. To be called before anything in its first call
  * can fail; later calls do nothing.
  */
-void mca_coll_gpuring_failure_enlist(struct gr_comm *comm);
+void gr_failure_enlist(struct gr_comm *comm);
 
 /*
  * It is known that gpuring takes the communicator. Returns whether gr_runtime_progress() must call
- * mca_coll_gpuring_failure_listen() from now on.
+ * gr_failure_listen() from now on.
  */
-bool mca_coll_gpuring_failure_decided(const struct gr_comm *comm);
+bool gr_failure_decided(const struct gr_comm *comm);
 
 /* At the communicator's end: it hears of no more failures. */
-void mca_coll_gpuring_failure_delist(struct gr_comm *comm);
+void gr_failure_delist(struct gr_comm *comm);
 
 /* At the end of the component: free the messages. */
-void mca_coll_gpuring_failures_close(struct gr_process *process);
+void gr_failures_close(struct gr_process *process);
 
 #endif

@@ -61,7 +61,7 @@ static struct {
 
 /* ---- the networks ---- */
 
-const char *mca_coll_gpuring_transport_name(int kind)
+const char *gr_transport_name(int kind)
 {
     static const char *const names[GR_NTRANSPORTS] = {"ucx", "pml"};
 
@@ -98,9 +98,9 @@ static int progress(void *ctx)
 static bool find_devices(int rail, const struct gr_transport *transport, char *text, size_t size,
                          const char **device)
 {
-    int confined = 0 == rail ? mca_coll_gpuring_rails_confined(transport, text, size) : 0;
+    int confined = 0 == rail ? gr_rails_confined(transport, text, size) : 0;
 
-    *device = 0 != rail ? mca_coll_gpuring_rail_name(rail) : 1 == confined ? text : NULL;
+    *device = 0 != rail ? gr_rail_name(rail) : 1 == confined ? text : NULL;
     return 0 <= confined;
 }
 
@@ -130,9 +130,9 @@ static bool open_over(int rail, const struct gr_transport *transport)
         (void) gr_runtime_register(GR_PROGRESS_NETWORK, progress, NULL, networks.by_pml);
     }
     if (gr_settings.verbose >= 1 && 0 == gr_runtime_self().vpid) {
-        mca_coll_gpuring_print("gpuring: links to other nodes go over %s%s%s%s%s", transport->name,
-                               NULL == device ? "" : " on ", NULL == device ? "" : device,
-                               '\0' == n->why[0] ? "" : ": ", n->why);
+        gr_print("gpuring: links to other nodes go over %s%s%s%s%s", transport->name,
+                 NULL == device ? "" : " on ", NULL == device ? "" : device,
+                 '\0' == n->why[0] ? "" : ": ", n->why);
     }
     return true;
 }
@@ -163,7 +163,7 @@ static struct gr_net *get_network(int rail)
     return networks.on[rail].net;
 }
 
-const char *mca_coll_gpuring_net_no_rdma(const struct gr_op_queue *queue)
+const char *gr_net_no_rdma(const struct gr_op_queue *queue)
 {
     const struct gr_net *net;
     int k, n = queue->comm->rails;
@@ -201,12 +201,12 @@ static void close_networks(const char *why)
     }
 }
 
-void mca_coll_gpuring_net_close(void)
+void gr_process_net_close(void)
 {
     close_networks(NULL);
 }
 
-void mca_coll_gpuring_net_world_ends(void)
+void gr_net_world_ends(void)
 {
     if (networks.by_pml) {
         close_networks("MPI has been finalized");
@@ -247,14 +247,14 @@ static int join_end(struct gr_net_ends *e, struct gr_net_endpoint *end)
     if (0 != end->theirs.link) {
         snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank,
                  gr_runtime_host(e->queue->comm, end->rank), end->rail > 0 ? ", over " : "",
-                 end->rail > 0 ? mca_coll_gpuring_rail_name(end->rail) : "");
+                 end->rail > 0 ? gr_rail_name(end->rail) : "");
         rc = gr_net_link_join(end->link, &end->theirs, peer);
         gr_net_link_error(end->link, e->why, e->why_size);
     }
     return rc;
 }
 
-int mca_coll_gpuring_endpoints_reserve(struct gr_net_ends *e, int nin, int nout)
+int gr_endpoints_reserve(struct gr_net_ends *e, int nin, int nout)
 {
     if (0 == nin + nout) {
         return 0;
@@ -270,7 +270,7 @@ int mca_coll_gpuring_endpoints_reserve(struct gr_net_ends *e, int nin, int nout)
     return 0;
 }
 
-void mca_coll_gpuring_endpoints_begin(struct gr_net_ends *e, int *status)
+void gr_endpoints_begin(struct gr_net_ends *e, int *status)
 {
     int k;
 
@@ -279,7 +279,7 @@ void mca_coll_gpuring_endpoints_begin(struct gr_net_ends *e, int *status)
     }
 }
 
-void mca_coll_gpuring_endpoints_reply(struct gr_net_ends *e, int *status)
+void gr_endpoints_reply(struct gr_net_ends *e, int *status)
 {
     int k;
 
@@ -291,7 +291,7 @@ void mca_coll_gpuring_endpoints_reply(struct gr_net_ends *e, int *status)
     }
 }
 
-void mca_coll_gpuring_endpoints_map(struct gr_net_ends *e, int *status)
+void gr_endpoints_map(struct gr_net_ends *e, int *status)
 {
     int k;
 
@@ -310,7 +310,7 @@ static void close_links(struct gr_net_links *held)
     free(held);
 }
 
-void mca_coll_gpuring_endpoints_end(struct gr_net_ends *e, int status)
+void gr_endpoints_end(struct gr_net_ends *e, int status)
 {
     if (NULL != e->held && 0 == status) {
         e->held->next = e->queue->held;
@@ -325,17 +325,17 @@ void mca_coll_gpuring_endpoints_end(struct gr_net_ends *e, int status)
     free(e->out);
 }
 
-void mca_coll_gpuring_endpoints_tell(const struct gr_net_ends *e)
+void gr_endpoints_tell(const struct gr_net_ends *e)
 {
     int rank = e->queue->comm->rank;
 
-    mca_coll_gpuring_warn("net-refused", rank, gr_comm_name(e->queue->comm),
-                          gr_runtime_host(e->queue->comm, rank), e->why);
+    gr_warn("net-refused", rank, gr_comm_name(e->queue->comm),
+            gr_runtime_host(e->queue->comm, rank), e->why);
 }
 
 /* ---- a queue's links ---- */
 
-unsigned mca_coll_gpuring_net_polls_per_progress(const struct gr_op_queue *queue, unsigned polls)
+unsigned gr_net_polls_per_progress(const struct gr_op_queue *queue, unsigned polls)
 {
     if (NULL == queue->held) {
         return polls;
@@ -343,7 +343,7 @@ unsigned mca_coll_gpuring_net_polls_per_progress(const struct gr_op_queue *queue
     return networks.by_pml ? 1 : polls < POLLS_PER_PROGRESS ? POLLS_PER_PROGRESS : polls;
 }
 
-void mca_coll_gpuring_net_progress(bool here)
+void gr_process_net_progress(bool here)
 {
     if (atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 &&
         (here || !networks.by_pml)) {
@@ -351,13 +351,13 @@ void mca_coll_gpuring_net_progress(bool here)
     }
 }
 
-bool mca_coll_gpuring_net_send(void)
+bool gr_process_net_send(void)
 {
     return atomic_load_explicit(&networks.held, memory_order_relaxed) > 0 &&
            0 < do_with_all(gr_net_send);
 }
 
-void mca_coll_gpuring_net_run_progress(const struct gr_op_queue *queue)
+void gr_net_run_progress(const struct gr_op_queue *queue)
 {
     if (NULL != queue->held && networks.by_pml) {
         gr_runtime_progress_no_yield();
@@ -366,7 +366,7 @@ void mca_coll_gpuring_net_run_progress(const struct gr_op_queue *queue)
     }
 }
 
-void mca_coll_gpuring_net_receive(const struct gr_op_queue *queue, bool near)
+void gr_queue_net_receive(const struct gr_op_queue *queue, bool near)
 {
     unsigned idle = queue->watch.idle;
 
@@ -380,7 +380,7 @@ void mca_coll_gpuring_net_receive(const struct gr_op_queue *queue, bool near)
     }
 }
 
-void mca_coll_gpuring_net_check(struct gr_op_queue *queue)
+void gr_net_check(struct gr_op_queue *queue)
 {
     struct gr_comm *comm = queue->comm;
     struct gr_net_links *held;
@@ -396,22 +396,21 @@ void mca_coll_gpuring_net_check(struct gr_op_queue *queue)
             if (0 != gr_net_link_status(held->link[k])) {
                 rank = comm->rank;
                 gr_net_link_error(held->link[k], why, sizeof(why));
-                mca_coll_gpuring_warn("net-lost", rank, gr_comm_name(comm),
-                                      gr_runtime_host(comm, rank), why);
-                mca_coll_gpuring_fail(queue->comm, GR_ERR_FAILED, why);
+                gr_warn("net-lost", rank, gr_comm_name(comm), gr_runtime_host(comm, rank), why);
+                gr_fail(queue->comm, GR_ERR_FAILED, why);
             }
         }
     }
 }
 
-size_t mca_coll_gpuring_net_zero_copy(const struct gr_op_queue *queue)
+size_t gr_net_zero_copy(const struct gr_op_queue *queue)
 {
     int least = gr_settings.nodes_zero_copy;
 
     return NULL == queue->held || least < 0 ? 0 : least > 0 ? (size_t) least : 1;
 }
 
-bool mca_coll_gpuring_net_reclaim(const struct gr_op_queue *queue)
+bool gr_net_reclaim(const struct gr_op_queue *queue)
 {
     const struct gr_net_links *held;
     int left = 0, k;
@@ -424,12 +423,12 @@ bool mca_coll_gpuring_net_reclaim(const struct gr_op_queue *queue)
     return 0 == left;
 }
 
-bool mca_coll_gpuring_net_by_messages(void)
+bool gr_net_by_messages(void)
 {
     return networks.by_pml;
 }
 
-void mca_coll_gpuring_net_leave(struct gr_op_queue *queue)
+void gr_net_leave(struct gr_op_queue *queue)
 {
     struct gr_net_links *held;
 

@@ -39,7 +39,7 @@ struct gr_net_ends {
 };
 
 /* The name of an enum gr_transport_kind. */
-const char *mca_coll_gpuring_transport_name(int kind);
+const char *gr_transport_name(int kind);
 
 /* Links that a set-up has opened. */
 struct gr_net_links {
@@ -52,49 +52,49 @@ struct gr_net_links {
  * Progress the network, if some queue has links. Takes a while: the caller holds no queue. here: in
  * an MPI call or gr_runtime_progress().
  */
-void mca_coll_gpuring_net_progress(bool here);
+void gr_process_net_progress(bool here);
 
 /* In an MPI call: send what is pushed, without receiving. Returns whether anything was sent. */
-bool mca_coll_gpuring_net_send(void);
+bool gr_process_net_send(void);
 
 /*
  * In the blocking call that holds the queue, after a poll that did not end its op: receive; yield
  * the core where ranks share cores. near: the op waits for ranks of this node only.
  */
-void mca_coll_gpuring_net_receive(const struct gr_op_queue *queue, bool near);
+void gr_queue_net_receive(const struct gr_op_queue *queue, bool near);
 
 /*
  * gr_runtime_progress() in that call. Where it receives what the call waits for, it keeps the core:
  * net_poll() yields.
  */
-void mca_coll_gpuring_net_run_progress(const struct gr_op_queue *queue);
+void gr_net_run_progress(const struct gr_op_queue *queue);
 
 /* Polls without progress per gr_runtime_progress(); polls: their number without a network. */
-unsigned mca_coll_gpuring_net_polls_per_progress(const struct gr_op_queue *queue, unsigned polls);
+unsigned gr_net_polls_per_progress(const struct gr_op_queue *queue, unsigned polls);
 
 /* The caller holds the queue: fail the communicator where one of its links has failed. */
-void mca_coll_gpuring_net_check(struct gr_op_queue *queue);
+void gr_net_check(struct gr_op_queue *queue);
 
 /* Smallest message, in bytes, that the links send from where it lies; 0: none. */
-size_t mca_coll_gpuring_net_zero_copy(const struct gr_op_queue *queue);
+size_t gr_net_zero_copy(const struct gr_op_queue *queue);
 
 /*
  * The caller holds the queue, and its call ends before all that it has pushed was sent. Returns
  * whether the network has left the call's buffers; if not, call again after net_progress().
  */
-bool mca_coll_gpuring_net_reclaim(const struct gr_op_queue *queue);
+bool gr_net_reclaim(const struct gr_op_queue *queue);
 
 /* Whether links go over MPI's messages. */
-bool mca_coll_gpuring_net_by_messages(void);
+bool gr_net_by_messages(void);
 
 /* Close the queue's links. */
-void mca_coll_gpuring_net_leave(struct gr_op_queue *queue);
+void gr_net_leave(struct gr_op_queue *queue);
 
 /* When the component is closed, before the pool is. */
-void mca_coll_gpuring_net_close(void);
+void gr_process_net_close(void);
 
 /* MPI_COMM_WORLD is about to be freed: close the links over Open MPI's messages. */
-void mca_coll_gpuring_net_world_ends(void);
+void gr_net_world_ends(void);
 
 /*
  * reserve: room for endpoints, whose rank, fifo and bell the caller fills in; 0, or GR_ERR_...
@@ -102,15 +102,15 @@ void mca_coll_gpuring_net_world_ends(void);
  * ones. end: the queue takes the links, or they are closed, by the agreement. tell: report why they
  * failed. *status: of the join; the first error is stored there.
  */
-int mca_coll_gpuring_endpoints_reserve(struct gr_net_ends *e, int nin, int nout);
-void mca_coll_gpuring_endpoints_begin(struct gr_net_ends *e, int *status);
-void mca_coll_gpuring_endpoints_reply(struct gr_net_ends *e, int *status);
-void mca_coll_gpuring_endpoints_map(struct gr_net_ends *e, int *status);
-void mca_coll_gpuring_endpoints_end(struct gr_net_ends *e, int status);
-void mca_coll_gpuring_endpoints_tell(const struct gr_net_ends *e);
+int gr_endpoints_reserve(struct gr_net_ends *e, int nin, int nout);
+void gr_endpoints_begin(struct gr_net_ends *e, int *status);
+void gr_endpoints_reply(struct gr_net_ends *e, int *status);
+void gr_endpoints_map(struct gr_net_ends *e, int *status);
+void gr_endpoints_end(struct gr_net_ends *e, int status);
+void gr_endpoints_tell(const struct gr_net_ends *e);
 
 /* Why the network cannot reach slots in device memory, in words; NULL: it can. */
-const char *mca_coll_gpuring_net_no_rdma(const struct gr_op_queue *queue);
+const char *gr_net_no_rdma(const struct gr_op_queue *queue);
 
 /* ---- rails between nodes: how many a process has, which one a link lies on (rails.c) ---- */
 
@@ -118,17 +118,17 @@ const char *mca_coll_gpuring_net_no_rdma(const struct gr_op_queue *queue);
  * How many rails this process has: at most coll_gpuring_nodes_rails; 1 if none are wanted. The
  * first call asks UCX, if there is a choice.
  */
-int mca_coll_gpuring_rails_here(void);
+int gr_rails_here(void);
 
 /* The device of this process's rail of that number, from 1. */
-const char *mca_coll_gpuring_rail_name(int rail);
+const char *gr_rail_name(int rail);
 
 /*
  * Write to text[size], separated by commas, the devices that a transport may use where the user
  * keeps MPI from some of its interfaces. Returns 1; 0: it may use all, or the user has restricted
  * the transport itself; GR_ERR_NET: none are left.
  */
-int mca_coll_gpuring_rails_confined(const struct gr_transport *transport, char *text, size_t size);
+int gr_rails_confined(const struct gr_transport *transport, char *text, size_t size);
 
 /* The rail of a channel's links to other nodes, from 1; 0: there are none, and UCX chooses. */
 static inline int gr_rail_of(const struct gr_op_queue *queue, uint32_t channel)
@@ -139,6 +139,6 @@ static inline int gr_rail_of(const struct gr_op_queue *queue, uint32_t channel)
 }
 
 /* Rank 0 says how many the communicator has, where some were wanted. */
-void mca_coll_gpuring_rails_log(const struct gr_comm *comm);
+void gr_rails_log(const struct gr_comm *comm);
 
 #endif

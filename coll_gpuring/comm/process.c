@@ -12,14 +12,14 @@
 struct gr_settings gr_settings;
 bool gr_progress_threads;
 
-void mca_coll_gpuring_lock_slowly(gr_lock_t *lock)
+void gr_lock_slowly(gr_lock_t *lock)
 {
     while (!gr_try(lock)) {
         sched_yield();
     }
 }
 
-struct gr_pool *mca_coll_gpuring_pool(struct gr_process *process)
+struct gr_pool *gr_process_pool(struct gr_process *process)
 {
     pthread_mutex_lock(&process->lock);
     if (NULL == process->pool) {

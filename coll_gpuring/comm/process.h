@@ -44,12 +44,12 @@ static inline bool gr_try(gr_lock_t *lock)
 }
 
 /* Yields until the lock is free. For short sections in which the holder waits for nothing. */
-void mca_coll_gpuring_lock_slowly(gr_lock_t *lock);
+void gr_lock_slowly(gr_lock_t *lock);
 
 static inline void gr_lock(gr_lock_t *lock)
 {
     if (!gr_try(lock)) {
-        mca_coll_gpuring_lock_slowly(lock);
+        gr_lock_slowly(lock);
     }
 }
 
@@ -150,6 +150,6 @@ static inline bool gr_process_has_queues(const struct gr_process *process)
 }
 
 /* The process's pool; NULL when there is no memory for it. */
-struct gr_pool *mca_coll_gpuring_pool(struct gr_process *process);
+struct gr_pool *gr_process_pool(struct gr_process *process);
 
 #endif

@@ -34,7 +34,7 @@ static int devices_allowed(const struct gr_transport *transport, char (*names)[G
     return NULL == list ? n : gr_net_confine(names, n, list, exclude, left_out);
 }
 
-int mca_coll_gpuring_rails_confined(const struct gr_transport *transport, char *text, size_t size)
+int gr_rails_confined(const struct gr_transport *transport, char *text, size_t size)
 {
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES];
     bool exclude;
@@ -54,7 +54,7 @@ int mca_coll_gpuring_rails_confined(const struct gr_transport *transport, char *
     return 0 == n ? GR_ERR_NET : 1;
 }
 
-int mca_coll_gpuring_rails_here(void)
+int gr_rails_here(void)
 {
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES], why[256];
     int wanted = (int) gr_settings.params.value[GR_PARAM_NODES_RAILS];
@@ -73,29 +73,29 @@ int mca_coll_gpuring_rails_here(void)
     return 0 == wanted || rails.n < wanted ? rails.n : wanted;
 }
 
-const char *mca_coll_gpuring_rail_name(int rail)
+const char *gr_rail_name(int rail)
 {
     return rails.name[rail - 1];
 }
 
-void mca_coll_gpuring_rails_log(const struct gr_comm *comm)
+void gr_rails_log(const struct gr_comm *comm)
 {
     int wanted = (int) comm->params.value[GR_PARAM_NODES_RAILS], k;
     char text[GR_NET_RAILS * (GR_NET_DEVICE_BYTES + 1)] = "", of[32] = "";
 
-    if (1 == wanted || !mca_coll_gpuring_should_log(comm->rank, 1)) {
+    if (1 == wanted || !gr_should_log(comm->rank, 1)) {
         return;
     }
     if (wanted > comm->rails) {
         snprintf(of, sizeof(of), ", of %d wanted", wanted);
     }
     for (k = 1; comm->rails > 1 && k <= comm->rails; k++) {
-        strcat(strcat(text, " "), mca_coll_gpuring_rail_name(k));
+        strcat(strcat(text, " "), gr_rail_name(k));
     }
-    mca_coll_gpuring_print(
-        "gpuring: %s: %d rail%s between nodes%s%s%s", gr_comm_name(comm), comm->rails,
-        1 == comm->rails ? "" : "s", of, comm->rails > 1 ? ", here" : "",
-        comm->rails > 1                             ? text
-        : GR_TRANSPORT_PML == gr_settings.transport ? ": Open MPI's messages have one"
-                                                    : ": not all ranks have several equal devices");
+    gr_print("gpuring: %s: %d rail%s between nodes%s%s%s", gr_comm_name(comm), comm->rails,
+             1 == comm->rails ? "" : "s", of, comm->rails > 1 ? ", here" : "",
+             comm->rails > 1 ? text
+             : GR_TRANSPORT_PML == gr_settings.transport
+                 ? ": Open MPI's messages have one"
+                 : ": not all ranks have several equal devices");
 }

@@ -155,16 +155,16 @@ bool gr_runtime_in_transport(void);
 /* ---- messages for the user ---- */
 
 /* Print one message of help-coll-gpuring.txt, as one line, from this process. */
-void mca_coll_gpuring_warn(const char *topic, ...);
+void gr_warn(const char *topic, ...);
 
 /* Print one line, from this process. */
-void mca_coll_gpuring_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gr_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Whether a rank prints what all ranks of a communicator know alike, at that level of
  * coll_gpuring_verbose: rank 0 does.
  */
-static inline bool mca_coll_gpuring_should_log(int rank, int level)
+static inline bool gr_should_log(int rank, int level)
 {
     return gr_settings.verbose >= level && 0 == rank;
 }
@@ -190,20 +190,19 @@ static inline void gr_count_call(struct gr_call_counter *c)
 }
 
 /* A call that has run to its end; us 0: it was not timed. */
-void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes,
-                                 double us);
+void gr_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes, double us);
 
 /*
  * A call without a copy: on devices with other ranks' receive buffers mapped, or between nodes with
  * data sent from user buffers.
  */
-void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id);
+void gr_stats_zero_copy(enum gr_call_id id);
 
 /* A call that was left to Open MPI, and why. */
-void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason);
+void gr_stats_fallback(enum gr_fallback_reason reason);
 
 /* Whether the times of calls are wanted. */
-static inline bool mca_coll_gpuring_stats_timed(void)
+static inline bool gr_stats_timed(void)
 {
     const char *report = gr_settings.report;
 
@@ -214,10 +213,10 @@ static inline bool mca_coll_gpuring_stats_timed(void)
  * By which constants calls on the process's first communicator with device links choose, once these
  * are there: those of comm->constants for that path, of sources from `least` on.
  */
-void mca_coll_gpuring_stats_constants(const struct gr_comm *comm, enum gr_path path,
-                                      enum gr_constant_source least);
+void gr_stats_constants(const struct gr_comm *comm, enum gr_path path,
+                        enum gr_constant_source least);
 
 /* What a timer has seen on this rank, at its end. */
-void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report);
+void gr_stats_timing(const struct gr_timing_report *report);
 
 #endif

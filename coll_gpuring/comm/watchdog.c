@@ -22,22 +22,21 @@ static void report(const struct gr_waiting *w, double waited)
     char where[512];
 
     w->explain(w->ctx, where, sizeof(where));
-    mca_coll_gpuring_print("gpuring: rank %d of %s (id %u) waits %.0f s in %s, sequence %llu: %s",
-                           comm->rank, gr_comm_name(comm), comm->id, waited, w->what,
-                           (unsigned long long) w->seq, where);
+    gr_print("gpuring: rank %d of %s (id %u) waits %.0f s in %s, sequence %llu: %s", comm->rank,
+             gr_comm_name(comm), comm->id, waited, w->what, (unsigned long long) w->seq, where);
     if (gr_settings.timeout_abort) {
-        mca_coll_gpuring_print("gpuring: coll_gpuring_timeout_abort is 1: aborting the job");
+        gr_print("gpuring: coll_gpuring_timeout_abort is 1: aborting the job");
         gr_runtime_abort();
     }
 }
 
-unsigned mca_coll_gpuring_polls_per_progress(void)
+unsigned gr_polls_per_progress(void)
 {
     /* more ranks than cores: give the core away soon */
     return gr_runtime_shares_cores() ? 1 : POLLS_PER_PROGRESS;
 }
 
-bool mca_coll_gpuring_watch_idle(struct gr_watch *watch)
+bool gr_watch_idle(struct gr_watch *watch)
 {
     if (watch->moved != watch->before) {
         watch->before = watch->moved;
@@ -78,27 +77,26 @@ static void check_clock(struct gr_watch *watch, unsigned polls, const struct gr_
     }
 }
 
-int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
-                                const struct gr_waiting *waiting)
+int gr_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting)
 {
     unsigned most = 0 != watch->most && watch->most < each ? watch->most : each,
              polls = watch->idle - watch->checked;
     int rc;
 
     if (polls < most) {
-        return mca_coll_gpuring_failure_check(waiting->comm, false);
+        return gr_failure_check(waiting->comm, false);
     }
     watch->checked = watch->idle;
-    rc = mca_coll_gpuring_failure_check(waiting->comm, true);
+    rc = gr_failure_check(waiting->comm, true);
     if (0 == rc) {
         check_clock(watch, polls, waiting);
     }
     return rc;
 }
 
-int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting)
+int gr_poll_to_end(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting)
 {
-    unsigned polls = mca_coll_gpuring_polls_per_progress();
+    unsigned polls = gr_polls_per_progress();
     struct gr_watch watch = {0};
     int rc;
 
@@ -107,13 +105,13 @@ int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved), const struct 
         if (GR_AGAIN != rc) {
             return GR_DONE == rc ? 0 : rc;
         }
-        if (!mca_coll_gpuring_watch_idle(&watch)) {
+        if (!gr_watch_idle(&watch)) {
             continue;
         }
         if (0 == watch.idle % polls) {
             gr_runtime_progress();
         }
-        rc = mca_coll_gpuring_watch_vain(&watch, GR_POLLS_PER_CHECK_BLOCKING, waiting);
+        rc = gr_watch_vain(&watch, GR_POLLS_PER_CHECK_BLOCKING, waiting);
         if (0 != rc) {
             return rc;
         }

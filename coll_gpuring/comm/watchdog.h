@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /* Polls without progress before MPI is progressed. */
-unsigned mca_coll_gpuring_polls_per_progress(void);
+unsigned gr_polls_per_progress(void);
 
-/* Whether the next poll without progress is a check; each: as in mca_coll_gpuring_watch_vain(). */
+/* Whether the next poll without progress is a check; each: as in gr_watch_vain(). */
 static inline bool gr_watch_is_due(const struct gr_watch *watch, unsigned each)
 {
     unsigned polls = 0 != watch->most && watch->most < each ? watch->most : each;
@@ -39,12 +39,10 @@ struct gr_waiting {
  * failed, reads the clock, and reports when it is time. Returns the code with which the
  * communicator has failed, or 0.
  */
-bool mca_coll_gpuring_watch_idle(struct gr_watch *watch);
-int mca_coll_gpuring_watch_vain(struct gr_watch *watch, unsigned each,
-                                const struct gr_waiting *waiting);
+bool gr_watch_idle(struct gr_watch *watch);
+int gr_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting);
 
 /* Poll (enum gr_status, or negative) until done, progressing MPI. 0, or GR_ERR_... */
-int mca_coll_gpuring_wait(int (*poll)(void *ctx, uint64_t *moved),
-                          const struct gr_waiting *waiting);
+int gr_poll_to_end(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting);
 
 #endif

@@ -52,7 +52,7 @@ static bool may_zero(const struct gr_op *op, const gr_params_t *params)
            distributes(op);
 }
 
-void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *params, bool device)
+void gr_agreement_record(struct gr_op *op, const gr_params_t *params, bool device)
 {
     struct gr_call_record *record = &op->agreement.record;
 
@@ -66,7 +66,7 @@ void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *para
     };
     op->agreed.zero_copy = may_zero(op, params);
     if (op->agreed.zero_copy && device && NULL != op->output) {
-        record->output = mca_coll_gpuring_ipc_handle(op->output, op->data.bytes);
+        record->output = gr_ipc_handle_of(op->output, op->data.bytes);
     }
 }
 
@@ -94,7 +94,7 @@ static int reserve_records(struct gr_call_agreement *a, int p)
     return 0;
 }
 
-int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use)
+int gr_agreement_prepare(struct gr_op *op, enum gr_agreement_use use)
 {
     struct gr_call_agreement *a = &op->agreement;
     int k;
@@ -103,9 +103,9 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
         return GR_ERR_NOMEM;
     }
     a->use = use;
-    a->record.freed = mca_coll_gpuring_ipc_record(&op->queue->told);
+    a->record.freed = gr_ipc_record(&op->queue->told);
     op->chosen_in_turn = true;
-    op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+    op->start = gr_stats_timed() ? gr_runtime_now() : 0;
     for (k = 0; k < GR_SETUPS_OF_OP; k++) {
         op->setup_number[k] = gr_setup_number(op->queue);
     }
@@ -125,7 +125,7 @@ int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use u
     return 0;
 }
 
-void mca_coll_gpuring_agreement_free(struct gr_call_agreement *agreement)
+void gr_agreement_free(struct gr_call_agreement *agreement)
 {
     free(agreement->records);
     free(agreement->scratch);
@@ -145,11 +145,10 @@ static void tell_difference(const struct gr_op *op, const struct gr_call_record 
     const struct gr_call_record *mine = &op->agreement.record;
     unsigned known = GR_NCALLS - 1;
 
-    mca_coll_gpuring_warn("calls-differ", op->comm->rank, gr_comm_name(op->comm),
-                          gr_calls[mine->call].name, (size_t) mine->bytes, mine->root,
-                          (size_t) mine->seq, rank,
-                          gr_calls[other->call < known ? other->call : known].name,
-                          (size_t) other->bytes, other->root, (size_t) other->seq);
+    gr_warn("calls-differ", op->comm->rank, gr_comm_name(op->comm), gr_calls[mine->call].name,
+            (size_t) mine->bytes, mine->root, (size_t) mine->seq, rank,
+            gr_calls[other->call < known ? other->call : known].name, (size_t) other->bytes,
+            other->root, (size_t) other->seq);
 }
 
 /* devices: whether some rank's buffer is on a device. */
@@ -177,7 +176,7 @@ static int apply_records(struct gr_op *op, const struct gr_call_record *records)
         devices = devices || records[r].device;
         freed |= r == rank ? 0 : records[r].freed;
     }
-    mca_coll_gpuring_ipc_agreed(freed);
+    gr_ipc_agreed(freed);
     apply_agreement(op, devices);
     return 0;
 }
@@ -217,12 +216,12 @@ static int apply_combined(struct gr_op *op)
     if (0 != differs && !is_equal(&first, &op->agreement.record)) {
         tell_difference(op, &first, 0);
     }
-    mca_coll_gpuring_ipc_agreed(any.freed);
+    gr_ipc_agreed(any.freed);
     apply_agreement(op, any.device);
     return 0 != differs ? -1 : 0;
 }
 
-int mca_coll_gpuring_agreement_end(struct gr_op *op)
+int gr_agreement_end(struct gr_op *op)
 {
     return NULL != op->queue->team->remote ? op->agreement.result
                                            : apply_records(op, op->agreement.records);
@@ -237,15 +236,14 @@ static int way_of(const struct gr_op_queue *queue)
                                        : gr_choice_way(&queue->comm->agreement_choice);
 }
 
-enum gr_links mca_coll_gpuring_agreement_links(const struct gr_op_queue *queue)
+enum gr_links gr_agreement_links(const struct gr_op_queue *queue)
 {
     return gr_team_links(queue->team, way_of(queue), 0, queue->comm->agreement_choice.nchannels);
 }
 
-struct gr_setup *mca_coll_gpuring_agreement_connect(struct gr_op_queue *queue, uint32_t number)
+struct gr_setup *gr_agreement_connect(struct gr_op_queue *queue, uint32_t number)
 {
-    return mca_coll_gpuring_setup_new(queue, way_of(queue), 0,
-                                      queue->comm->agreement_choice.nchannels, number);
+    return gr_setup_new(queue, way_of(queue), 0, queue->comm->agreement_choice.nchannels, number);
 }
 
 /*
@@ -302,12 +300,12 @@ static int begin_round(struct gr_op *op, enum gr_agreement_round round)
         }
     }
     a->round = round;
-    mca_coll_gpuring_host_start_plan(op, &r, space, reducer);
+    gr_host_start_plan(op, &r, space, reducer);
     return 0;
 }
 
 /* On boards the record has been posted since the call was queued. */
-int mca_coll_gpuring_agreement_begin(struct gr_op *op)
+int gr_agreement_begin(struct gr_op *op)
 {
     if (NULL == op->queue->team->remote) {
         return 0;
@@ -332,7 +330,7 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
     return 0 == begin_round(op, GR_ROUND_SINGLE) ? GR_AGAIN : GR_ERR_NOMEM;
 }
 
-int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
+int gr_agreement_poll(struct gr_op *op, uint64_t *moved)
 {
     struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_WAY_AGREEMENT)->box;
     struct gr_mailbox_call *call = &op->agreement.exchange;
@@ -344,15 +342,15 @@ int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved)
                                                                                      : GR_AGAIN;
 }
 
-void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t size)
+void gr_agreement_explain(struct gr_op *op, char *text, size_t size)
 {
     struct gr_team *team = op->queue->team;
 
     if (NULL != team->remote) {
-        mca_coll_gpuring_host_explain(op, "agreement", NULL, text, size);
+        gr_host_explain(op, "agreement", NULL, text, size);
     } else {
-        mca_coll_gpuring_mailbox_explain(gr_team_boards(team, GR_WAY_AGREEMENT),
-                                         &op->agreement.exchange, "agreement", text, size);
+        gr_mailbox_explain(gr_team_boards(team, GR_WAY_AGREEMENT), &op->agreement.exchange,
+                           "agreement", text, size);
     }
 }
 
@@ -412,7 +410,7 @@ static int exchange_post(struct exchange *x, struct gr_comm *comm, int tag)
     return rc;
 }
 
-int mca_coll_gpuring_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue)
+int gr_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue)
 {
     struct gr_comm *comm = op->comm;
     int p = comm->size, rc, agreed;
@@ -426,11 +424,11 @@ int mca_coll_gpuring_agreement_exchange(struct gr_op *op, struct gr_op_queue *qu
         free(x.messages);
         return GR_ERR_NOMEM;
     }
-    op->agreement.record.freed = mca_coll_gpuring_ipc_record(&queue->told);
+    op->agreement.record.freed = gr_ipc_record(&queue->told);
     x.records[x.rank] = op->agreement.record;
-    rc = exchange_post(&x, comm, mca_coll_gpuring_setup_tag(gr_setup_number(queue)));
+    rc = exchange_post(&x, comm, gr_setup_tag(gr_setup_number(queue)));
     if (0 == rc) {
-        rc = mca_coll_gpuring_wait(exchange_poll, &waiting);
+        rc = gr_poll_to_end(exchange_poll, &waiting);
     }
     if (0 != rc) {
         /* Messages may be in flight into the records, which stay. */

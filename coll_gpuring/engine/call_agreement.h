@@ -27,20 +27,20 @@ struct gr_setup;
  * Write this rank's record of the op. device: whether a buffer of this rank is on a device. Sets
  * op->agreed.zero_copy.
  */
-void mca_coll_gpuring_agreement_record(struct gr_op *op, const gr_params_t *params, bool device);
+void gr_agreement_record(struct gr_op *op, const gr_params_t *params, bool device);
 
 /*
  * The record has been written: let the op, which is not queued yet, begin with an agreement. Takes
  * GR_SETUPS_OF_OP set-up numbers of the queue. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_agreement_prepare(struct gr_op *op, enum gr_agreement_use use);
+int gr_agreement_prepare(struct gr_op *op, enum gr_agreement_use use);
 
 /*
  * The links or boards that an agreement of the queue's ops needs: their state, and a set-up of
  * them, numbered `number`, which the caller owns; NULL: no memory.
  */
-enum gr_links mca_coll_gpuring_agreement_links(const struct gr_op_queue *queue);
-struct gr_setup *mca_coll_gpuring_agreement_connect(struct gr_op_queue *queue, uint32_t number);
+enum gr_links gr_agreement_links(const struct gr_op_queue *queue);
+struct gr_setup *gr_agreement_connect(struct gr_op_queue *queue, uint32_t number);
 
 /*
  * Exchange the records, when the op is the first of its queue: on boards inside a node; between
@@ -48,24 +48,24 @@ struct gr_setup *mca_coll_gpuring_agreement_connect(struct gr_op_queue *queue, u
  * use zero copy on devices, once more one by one. begin: 0, or GR_ERR_... poll: GR_DONE, GR_AGAIN,
  * or a negative enum gr_error. explain: what it waits for, in words.
  */
-int mca_coll_gpuring_agreement_begin(struct gr_op *op);
-int mca_coll_gpuring_agreement_poll(struct gr_op *op, uint64_t *moved);
-void mca_coll_gpuring_agreement_explain(struct gr_op *op, char *text, size_t size);
+int gr_agreement_begin(struct gr_op *op);
+int gr_agreement_poll(struct gr_op *op, uint64_t *moved);
+void gr_agreement_explain(struct gr_op *op, char *text, size_t size);
 
 /*
  * All records are there: sets op->agreed.devices, kernels and fetches, and unmaps memory that other
  * ranks have freed. Returns 0; -1 when the calls differ, which one rank reports.
  */
-int mca_coll_gpuring_agreement_end(struct gr_op *op);
+int gr_agreement_end(struct gr_op *op);
 
 /* Free what the agreement keeps. */
-void mca_coll_gpuring_agreement_free(struct gr_call_agreement *agreement);
+void gr_agreement_free(struct gr_call_agreement *agreement);
 
 /*
  * The whole agreement for the init of a persistent request, by point-to-point messages; waits for
  * all ranks. queue: that of the communicator's blocking calls; its next set-up number is that of the
  * messages. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue);
+int gr_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue);
 
 #endif

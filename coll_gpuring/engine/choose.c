@@ -89,7 +89,7 @@ static void tell_protocol(const struct gr_comm *comm, const struct gr_op *op)
     if (GR_PROTOCOL_LL128 == comm->params.value[GR_PARAM_PROTOCOL] && NULL != op->queue &&
         NULL != op->queue->gpu && GR_PATH_NVLINK != op->path && 0 == op->comm->rank &&
         !atomic_exchange(&warned, true)) {
-        mca_coll_gpuring_warn("protocol-not-whole", gr_comm_name(op->comm), gr_path_name(op->path));
+        gr_warn("protocol-not-whole", gr_comm_name(op->comm), gr_path_name(op->path));
     }
 }
 
@@ -111,7 +111,7 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
         .post_bytes = 1,
         .protocol = (int) value[GR_PARAM_PROTOCOL],
         .threads = GR_LINE_UNITS,
-        .internode = mca_coll_gpuring_network_terms(comm, network_of(comm, op)),
+        .internode = gr_network_terms(comm, network_of(comm, op)),
     };
     struct gr_costs costs;
 
@@ -160,7 +160,7 @@ static struct gr_select_args question_on_hosts(const struct gr_comm *comm,
             NULL != comm->remote ? 0 : (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES],
         .direct = fetches && 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote,
         .offers = !comm->oversubscribed,
-        .internode = mca_coll_gpuring_network_terms(comm, network),
+        .internode = gr_network_terms(comm, network),
     };
 }
 
@@ -174,7 +174,7 @@ static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_s
     return choice;
 }
 
-struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm)
+struct gr_choice gr_choose_agreement(const struct gr_comm *comm)
 {
     struct gr_data data = {.spec.coll = GR_COLL_ALLREDUCE,
                            .bytes = sizeof(struct gr_combined_records),
@@ -205,7 +205,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
     enum gr_coll coll = op->data.spec.coll;
     char where[48] = "", nodes[48] = "", how[96] = "", chunks[96] = "", expected[32] = "";
 
-    if (!mca_coll_gpuring_should_log(op->comm->rank, 2)) {
+    if (!gr_should_log(op->comm->rank, 2)) {
         return;
     }
     if (op->agreed.kernels) {
@@ -229,12 +229,11 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
     if (GR_WAY_LEADER != c->way) { /* there is no model of it, since nothing is to be chosen */
         snprintf(expected, sizeof(expected), ", %.1f us expected", c->us);
     }
-    mca_coll_gpuring_print(
-        "gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s%s%s", gr_calls[op->id].name,
-        gr_comm_name(op->comm), (unsigned long long) op->seq, op->data.bytes, where, nodes,
-        gr_way_name(c->way),
-        comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how, chunks,
-        expected);
+    gr_print("gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s%s%s", gr_calls[op->id].name,
+             gr_comm_name(op->comm), (unsigned long long) op->seq, op->data.bytes, where, nodes,
+             gr_way_name(c->way),
+             comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how,
+             chunks, expected);
 }
 
 static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_op *op,
@@ -246,14 +245,13 @@ static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_o
     struct gr_select_args q;
 
     if (op->agreed.kernels) {
-        now.choice = select_on_devices(comm, op, mca_coll_gpuring_forced_algorithm(comm, op));
+        now.choice = select_on_devices(comm, op, gr_forced_algorithm(comm, op));
         return now;
     }
-    q = question_on_hosts(comm, data, mca_coll_gpuring_forced_algorithm(comm, op),
-                          op->agreed.fetches,
+    q = question_on_hosts(comm, data, gr_forced_algorithm(comm, op), op->agreed.fetches,
                           GR_CHOSEN_TO_ASK == when ? &unmeasured : network_of(comm, op));
     now.choice = select_way(comm, &q);
-    now.bounded = mca_coll_gpuring_setup_always(comm, &now.choice, data->bytes);
+    now.bounded = gr_setup_always(comm, &now.choice, data->bytes);
     return now;
 }
 
@@ -311,12 +309,11 @@ static void tell_bound(const struct gr_comm *comm, const struct gr_op *op)
 {
     static atomic_bool warned;
 
-    if (op->choice.way == mca_coll_gpuring_forced_way(comm, op) && 0 == comm->rank &&
+    if (op->choice.way == gr_forced_way(comm, op) && 0 == comm->rank &&
         !atomic_exchange(&warned, true)) {
-        mca_coll_gpuring_warn("setup-bound", gr_way_name(op->choice.way), gr_calls[op->id].name,
-                              gr_comm_name(comm),
-                              mca_coll_gpuring_setup_need(comm, &op->choice) >> 10,
-                              (int) comm->params.value[GR_PARAM_SETUP_MIB]);
+        gr_warn("setup-bound", gr_way_name(op->choice.way), gr_calls[op->id].name,
+                gr_comm_name(comm), gr_setup_need(comm, &op->choice) >> 10,
+                (int) comm->params.value[GR_PARAM_SETUP_MIB]);
     }
 }
 
@@ -346,15 +343,13 @@ static bool choose_compact(const struct gr_comm *comm, struct gr_op *op,
 
     choice.small = 1;
     if (NULL != comm->remote || 0 == small->nchannels ||
-        gr_algo_is_rooted((enum gr_algo) choice.way) ||
-        !mca_coll_gpuring_setup_allowed(comm, op, &choice)) {
+        gr_algo_is_rooted((enum gr_algo) choice.way) || !gr_setup_allowed(comm, op, &choice)) {
         return false;
     }
     q.slot_bytes = small->slot_bytes;
     choice = gr_select(fixed, &q);
     if (choice.way != op->choice.way ||
-        (choice.us > limit && choice.way != mca_coll_gpuring_forced_way(comm, op) &&
-         may_leave(op))) {
+        (choice.us > limit && choice.way != gr_forced_way(comm, op) && may_leave(op))) {
         return false;
     }
     op->choice = select_way(comm, &q);
@@ -377,7 +372,7 @@ static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
         return 0;
     }
     tell_bound(comm, op);
-    q.denied = mca_coll_gpuring_setup_denied(comm, op, &op->choice);
+    q.denied = gr_setup_denied(comm, op, &op->choice);
     us = gr_select(&fixed, &q).us;
     if (us >= 0 && (us <= limit || !may_leave(op))) {
         op->choice = select_way(comm, &q);
@@ -392,36 +387,33 @@ static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
  * All ranks pick the same one, except that each rank decides alone whether its host steps overlap
  * with copies of its staged buffers: the messages are the same.
  */
-const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op)
+const struct gr_executor *gr_pick(const struct gr_op *op)
 {
     const struct gr_executor *replaced;
 
     if (op->agreed.kernels) {
-        return GR_WAY_LEADER == op->choice.way ? &mca_coll_gpuring_run_leader
-                                               : &mca_coll_gpuring_run_device;
+        return GR_WAY_LEADER == op->choice.way ? &gr_run_leader : &gr_run_device;
     }
     if (op->without_links) {
-        return &mca_coll_gpuring_run_messages;
+        return &gr_run_messages;
     }
     /*
      * A nonblocking call cannot fall back: it is completed here without links. Not before its
      * start, since a rank may learn earlier than others that links are refused.
      */
-    if (op->nonblocking && GR_OP_START == op->phase &&
-        GR_LINKS_REFUSED == mca_coll_gpuring_host_links(op)) {
-        return &mca_coll_gpuring_run_messages;
+    if (op->nonblocking && GR_OP_START == op->phase && GR_LINKS_REFUSED == gr_op_host_links(op)) {
+        return &gr_run_messages;
     }
     if (GR_WAY_MAILBOX == op->choice.way) {
-        return &mca_coll_gpuring_run_mailbox;
+        return &gr_run_mailbox;
     }
     replaced = op->hooks->replace_host(op);
-    return NULL != replaced ? replaced : &mca_coll_gpuring_run_host;
+    return NULL != replaced ? replaced : &gr_run_host;
 }
 
 static int choose(struct gr_comm *comm, struct gr_op *op)
 {
-    enum gr_device_use use =
-        op->agreed.kernels ? mca_coll_gpuring_device_use(comm, op) : GR_KERNELS_OF_ALL;
+    enum gr_device_use use = op->agreed.kernels ? gr_device_use_of(comm, op) : GR_KERNELS_OF_ALL;
     struct gr_chosen chosen = {.choice = {.way = GR_WAY_LEADER, .nchannels = 1}, .bounded = true};
     int rc;
 
@@ -431,13 +423,13 @@ static int choose(struct gr_comm *comm, struct gr_op *op)
         chosen = select_as_last(comm, op, chosen_when(op));
     }
     op->choice = chosen.choice;
-    if (!chosen.bounded && !mca_coll_gpuring_setup_allowed(comm, op, &op->choice)) {
+    if (!chosen.bounded && !gr_setup_allowed(comm, op, &op->choice)) {
         rc = choose_bounded(comm, op);
         if (0 != rc) {
             return rc;
         }
     }
-    op->exec = mca_coll_gpuring_pick(op);
+    op->exec = gr_pick(op);
     if (gr_settings.verbose >= 2) {
         speak_choice(comm, op);
     }
@@ -465,7 +457,7 @@ static int reason_to_leave(const struct gr_comm *comm, const struct gr_op *op)
     return !gr_calls[op->id].reduces && op->data.bytes > most ? GR_FALLBACK_LARGE : -1;
 }
 
-bool mca_coll_gpuring_op_left(const struct gr_comm *comm, struct gr_op *op)
+bool gr_op_left(const struct gr_comm *comm, struct gr_op *op)
 {
     int reason = reason_to_leave(comm, op);
 
@@ -476,18 +468,18 @@ bool mca_coll_gpuring_op_left(const struct gr_comm *comm, struct gr_op *op)
     return false;
 }
 
-int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op)
+int gr_op_choose(struct gr_comm *comm, struct gr_op *op)
 {
-    return mca_coll_gpuring_op_left(comm, op) ? GR_ERR_FALLBACK : choose(comm, op);
+    return gr_op_left(comm, op) ? GR_ERR_FALLBACK : choose(comm, op);
 }
 
-int mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op)
+int gr_op_choose_host(struct gr_comm *comm, struct gr_op *op)
 {
     op->agreed.kernels = false;
     return choose(comm, op);
 }
 
-bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
+bool gr_needs_agreement(struct gr_comm *comm, struct gr_op *op)
 {
     int64_t times = comm->params.value[GR_PARAM_NODES_ASK];
 
@@ -500,7 +492,7 @@ bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op)
            (double) times * comm->agreement_choice.us;
 }
 
-void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op)
+void gr_op_reselect(struct gr_comm *comm, struct gr_op *op)
 {
     static atomic_bool told;
     bool is_new;
@@ -510,7 +502,7 @@ void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op)
     }
     is_new = update_path(comm, op);
     if (!atomic_load_explicit(&told, memory_order_relaxed) && !atomic_exchange(&told, true)) {
-        mca_coll_gpuring_stats_constants(comm, op->path, least_source(op));
+        gr_stats_constants(comm, op->path, least_source(op));
     }
     if (is_new) {
         op->choice = select_on_devices(comm, op, op->choice.way);

@@ -21,7 +21,7 @@ struct gr_op;
  * calls go without: the host runs them, and each rank stages the buffers that it has on devices.
  * May set op->path, for the question to the cost model.
  */
-bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op);
+bool gr_needs_agreement(struct gr_comm *comm, struct gr_op *op);
 
 /*
  * What is to be agreed on has been agreed on. Sets op->choice, and op->exec: the executor for it.
@@ -29,35 +29,35 @@ bool mca_coll_gpuring_needs_agreement(struct gr_comm *comm, struct gr_op *op);
  * memory, or calls on host memory are not wanted, or its links would need more memory than is
  * allowed. op->fallback then is the reason.
  */
-int mca_coll_gpuring_op_choose(struct gr_comm *comm, struct gr_op *op);
+int gr_op_choose(struct gr_comm *comm, struct gr_op *op);
 
 /* The links of kernels were refused: choose again, for the host. Returns as op_choose(). */
-int mca_coll_gpuring_op_choose_host(struct gr_comm *comm, struct gr_op *op);
+int gr_op_choose_host(struct gr_comm *comm, struct gr_op *op);
 
 /*
  * Whether op_choose() would return GR_ERR_FALLBACK, which needs no choice. op->fallback then is the
  * reason.
  */
-bool mca_coll_gpuring_op_left(const struct gr_comm *comm, struct gr_op *op);
+bool gr_op_left(const struct gr_comm *comm, struct gr_op *op);
 
 /*
  * How call records are exchanged between nodes. Follows built-in constants and parameters: the
  * records come before anything is measured.
  */
-struct gr_choice mca_coll_gpuring_choose_agreement(const struct gr_comm *comm);
+struct gr_choice gr_choose_agreement(const struct gr_comm *comm);
 
 /*
  * The links between devices have been made and their path is known: choose protocol, channels and
  * chunks once more.
  */
-void mca_coll_gpuring_op_reselect(struct gr_comm *comm, struct gr_op *op);
+void gr_op_reselect(struct gr_comm *comm, struct gr_op *op);
 
 /*
  * The executor for an op whose algorithm has been chosen. It depends on the choice, on what the
  * ranks agreed on (op->agreed), on the phase, and on the links; call again when one of them has
  * changed.
  */
-const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op);
+const struct gr_executor *gr_pick(const struct gr_op *op);
 
 /* ---- the bound of what set-ups may need (setup_bound.c) ---- */
 
@@ -77,21 +77,20 @@ const struct gr_executor *mca_coll_gpuring_pick(const struct gr_op *op);
 #define GR_JUSTIFIED 4
 
 /* Whether the links of a choice for `bytes` may be made, whatever the root and the calls before. */
-bool mca_coll_gpuring_setup_always(const struct gr_comm *comm, const struct gr_choice *choice,
-                                   size_t bytes);
+bool gr_setup_always(const struct gr_comm *comm, const struct gr_choice *choice, size_t bytes);
 
 /* Whether the links of a choice may be made for an op, or need not be. */
-bool mca_coll_gpuring_setup_allowed(const struct gr_comm *comm, const struct gr_op *op,
-                                    const struct gr_choice *choice);
+bool gr_setup_allowed(const struct gr_comm *comm, const struct gr_op *op,
+                      const struct gr_choice *choice);
 
 /*
  * The algorithms, as bits, whose links may not be made for an op, with as many channels and
  * messages as small as in that choice.
  */
-uint32_t mca_coll_gpuring_setup_denied(const struct gr_comm *comm, const struct gr_op *op,
-                                       const struct gr_choice *choice);
+uint32_t gr_setup_denied(const struct gr_comm *comm, const struct gr_op *op,
+                         const struct gr_choice *choice);
 
 /* The memory per rank that a choice's links need, in bytes. */
-size_t mca_coll_gpuring_setup_need(const struct gr_comm *comm, const struct gr_choice *choice);
+size_t gr_setup_need(const struct gr_comm *comm, const struct gr_choice *choice);
 
 #endif

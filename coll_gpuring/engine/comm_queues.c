@@ -78,8 +78,7 @@ static struct small_links small_links(const struct gr_comm *comm)
                              : (struct small_links) {0, 0};
 }
 
-struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t nsets,
-                                               size_t mailbox_bytes)
+struct gr_op_queue *gr_queue_new(struct gr_comm *comm, uint32_t nsets, size_t mailbox_bytes)
 {
     const int64_t *value = comm->params.value;
     struct small_links small = small_links(comm);
@@ -121,18 +120,17 @@ struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t ns
     return queue;
 }
 
-int mca_coll_gpuring_queue_make(struct gr_comm *comm, enum gr_call_order order)
+int gr_queue_make(struct gr_comm *comm, enum gr_call_order order)
 {
     struct gr_op_queue *queue;
 
     if (NULL != comm->queues[order]) {
         return 0;
     }
-    if (GR_ORDER_NONBLOCKING == order && 0 != mca_coll_gpuring_queues_open(comm->process)) {
+    if (GR_ORDER_NONBLOCKING == order && 0 != gr_queues_open(comm->process)) {
         return GR_ERR_NOMEM;
     }
-    queue = mca_coll_gpuring_queue_new(comm, GR_SETS,
-                                       (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES]);
+    queue = gr_queue_new(comm, GR_SETS, (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES]);
     if (NULL == queue) {
         return GR_ERR_NOMEM;
     }
@@ -141,15 +139,15 @@ int mca_coll_gpuring_queue_make(struct gr_comm *comm, enum gr_call_order order)
     return 0;
 }
 
-struct gr_op_queue *mca_coll_gpuring_queue_of(struct gr_comm *comm, enum gr_call_order order)
+struct gr_op_queue *gr_queue_of(struct gr_comm *comm, enum gr_call_order order)
 {
     gr_lock(&comm->making);
-    (void) mca_coll_gpuring_queue_make(comm, order);
+    (void) gr_queue_make(comm, order);
     gr_unlock(&comm->making);
     return comm->queues[order];
 }
 
-void mca_coll_gpuring_comm_init(struct gr_comm *comm, struct gr_process *process)
+void gr_comm_init(struct gr_comm *comm, struct gr_process *process)
 {
     memset(comm, 0, sizeof(*comm));
     comm->process = process;
@@ -157,18 +155,18 @@ void mca_coll_gpuring_comm_init(struct gr_comm *comm, struct gr_process *process
 }
 
 /* Never communicates: peers may be late, or gone. */
-void mca_coll_gpuring_comm_free(struct gr_comm *comm)
+void gr_comm_free(struct gr_comm *comm)
 {
     bool device = false;
     int k;
 
-    mca_coll_gpuring_failure_delist(comm);
+    gr_failure_delist(comm);
     for (k = 0; k < GR_NORDERS; k++) {
         device = device || (NULL != comm->queues[k] && NULL != comm->queues[k]->gpu);
-        mca_coll_gpuring_queue_free(comm->queues[k]);
+        gr_queue_free(comm->queues[k]);
     }
     if (device) {
-        mca_coll_gpuring_gpus_trim();
+        gr_gpus_trim();
     }
     free(comm->pids);
     free(comm->remote);
@@ -207,7 +205,7 @@ static void *thread_main(void *arg)
     while (!atomic_load_explicit(&process->progress.stop, memory_order_acquire)) {
         if (!gr_process_has_queues(process)) {
             nap(NAP_IDLE_NS);
-        } else if (0 < mca_coll_gpuring_queues_drive(process, false)) {
+        } else if (0 < gr_queues_drive(process, false)) {
             idle = 0;
         } else if (++idle < ROUNDS_BUSY) {
             sched_yield();
@@ -231,7 +229,7 @@ static int start_thread(struct gr_process *process)
     return rc;
 }
 
-void mca_coll_gpuring_thread_need(struct gr_process *process, bool device)
+void gr_thread_need(struct gr_process *process, bool device)
 {
     struct gr_progress_thread *progress = &process->progress;
     int wanted = gr_settings.progress_thread, rc = 0;
@@ -249,14 +247,13 @@ void mca_coll_gpuring_thread_need(struct gr_process *process, bool device)
     }
     gr_unlock(&progress->lock);
     if (0 != rc) {
-        mca_coll_gpuring_print(
-            "gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: "
-            "error %d; only MPI calls progress nonblocking calls",
-            rc);
+        gr_print("gpuring: no progress thread (coll_gpuring_progress_thread): pthread_create: "
+                 "error %d; only MPI calls progress nonblocking calls",
+                 rc);
     }
 }
 
-void mca_coll_gpuring_thread_close(struct gr_process *process)
+void gr_thread_close(struct gr_process *process)
 {
     struct gr_progress_thread *progress = &process->progress;
 

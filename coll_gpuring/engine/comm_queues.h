@@ -17,24 +17,23 @@
  * A queue without links. The communicator must outlive it. nsets: sets of its boards;
  * mailbox_bytes: largest post to a mailbox. NULL: no memory.
  */
-struct gr_op_queue *mca_coll_gpuring_queue_new(struct gr_comm *comm, uint32_t nsets,
-                                               size_t mailbox_bytes);
+struct gr_op_queue *gr_queue_new(struct gr_comm *comm, uint32_t nsets, size_t mailbox_bytes);
 
 /*
  * Make the communicator's queue for calls of an order, unless it is there. The caller holds
  * comm->making. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_queue_make(struct gr_comm *comm, enum gr_call_order order);
+int gr_queue_make(struct gr_comm *comm, enum gr_call_order order);
 
 /*
  * The communicator's queue for calls of an order, which is made if needed. Takes comm->making. Only
  * after gpuring has taken the communicator. NULL: no memory.
  */
-struct gr_op_queue *mca_coll_gpuring_queue_of(struct gr_comm *comm, enum gr_call_order order);
+struct gr_op_queue *gr_queue_of(struct gr_comm *comm, enum gr_call_order order);
 
 /* init: no call yet. free: its queues, and what it owns. */
-void mca_coll_gpuring_comm_init(struct gr_comm *comm, struct gr_process *process);
-void mca_coll_gpuring_comm_free(struct gr_comm *comm);
+void gr_comm_init(struct gr_comm *comm, struct gr_process *process);
+void gr_comm_free(struct gr_comm *comm);
 
 /* ---- the progress thread ---- */
 
@@ -42,9 +41,9 @@ void mca_coll_gpuring_comm_free(struct gr_comm *comm);
  * Start it at the first nonblocking call (device: that may be on devices), where the parameter
  * wants it.
  */
-void mca_coll_gpuring_thread_need(struct gr_process *process, bool device);
+void gr_thread_need(struct gr_process *process, bool device);
 
 /* At the end of the component: stop the thread, if it runs, and wait for its end. */
-void mca_coll_gpuring_thread_close(struct gr_process *process);
+void gr_thread_close(struct gr_process *process);
 
 #endif

@@ -155,7 +155,7 @@ static int poll_asking(struct exchange *x, uint64_t *moved)
             conclude(x);
             return GR_DONE;
         }
-        mca_coll_gpuring_network_ask_next(&x->questions, gr_runtime_now());
+        gr_network_ask_next(&x->questions, gr_runtime_now());
         rc = ask(x);
         if (0 != rc) {
             return rc;
@@ -221,7 +221,7 @@ static int exchange_begin(struct exchange *x, const struct gr_comm *comm, int pe
     if (0 != comm->rank) {
         return post_receive(x, &x->request, sizeof(x->request));
     }
-    mca_coll_gpuring_network_ask_first(&x->questions, comm->oversubscribed, gr_runtime_now());
+    gr_network_ask_first(&x->questions, comm->oversubscribed, gr_runtime_now());
     return ask(x);
 }
 
@@ -314,7 +314,7 @@ static int begin_rounds(struct gr_network_probe *probe, enum phase phase)
                                    .sent = &probe->sent,
                                    .heard = &probe->heard,
                                    .combine = combine};
-    return mca_coll_gpuring_dissemination_begin(&probe->rounds);
+    return gr_dissemination_begin(&probe->rounds);
 }
 
 static int begin_ask(struct gr_network_probe *probe)
@@ -375,11 +375,11 @@ static int poll_phase(struct gr_network_probe *probe, uint64_t *moved)
     case MEASURE:
         return exchange_poll(&probe->exchange, moved);
     default:
-        return mca_coll_gpuring_dissemination_poll(&probe->rounds, moved);
+        return gr_dissemination_poll(&probe->rounds, moved);
     }
 }
 
-int mca_coll_gpuring_network_poll(void *ctx, uint64_t *moved)
+int gr_network_poll(void *ctx, uint64_t *moved)
 {
     struct gr_network_probe *probe = ctx;
     bool over = false;
@@ -396,26 +396,25 @@ int mca_coll_gpuring_network_poll(void *ctx, uint64_t *moved)
 
 /* ---- begin and end ---- */
 
-bool mca_coll_gpuring_network_wanted(const struct gr_op_queue *queue)
+bool gr_network_wanted(const struct gr_op_queue *queue)
 {
     return !queue->persistent &&
            GR_NETWORK_NEW == atomic_load_explicit(&order_of(queue)->state, memory_order_acquire);
 }
 
-struct gr_network_probe *mca_coll_gpuring_network_new(struct gr_op_queue *queue, uint32_t number)
+struct gr_network_probe *gr_network_new(struct gr_op_queue *queue, uint32_t number)
 {
     struct gr_network_probe *probe = gr_calloc(1, sizeof(*probe));
 
     if (NULL != probe) {
         probe->queue = queue;
-        probe->tag = mca_coll_gpuring_setup_tag(number);
+        probe->tag = gr_setup_tag(number);
         atomic_store_explicit(&order_of(queue)->state, GR_NETWORK_ASKED, memory_order_release);
     }
     return probe;
 }
 
-struct gr_internode mca_coll_gpuring_network_terms(const struct gr_comm *comm,
-                                                   const struct gr_network *measured)
+struct gr_internode gr_network_terms(const struct gr_comm *comm, const struct gr_network *measured)
 {
     double latency = (double) comm->params.value[GR_PARAM_NODES_LATENCY],
            mbit = (double) comm->params.value[GR_PARAM_NODES_MBIT];
@@ -435,9 +434,8 @@ struct gr_internode mca_coll_gpuring_network_terms(const struct gr_comm *comm,
     };
 }
 
-const char *mca_coll_gpuring_network_text(const struct gr_comm *comm,
-                                          const struct gr_network *measured, char *text,
-                                          size_t size)
+const char *gr_comm_network_text(const struct gr_comm *comm, const struct gr_network *measured,
+                                 char *text, size_t size)
 {
     long long latency = comm->params.value[GR_PARAM_NODES_LATENCY],
               mbit = comm->params.value[GR_PARAM_NODES_MBIT];
@@ -462,14 +460,13 @@ static void log_network(const struct gr_network_probe *probe)
     const struct gr_comm *comm = comm_of(probe);
     char text[300];
 
-    if (mca_coll_gpuring_should_log(comm->rank, 1)) {
-        mca_coll_gpuring_print(
-            "gpuring: %s, the cost model's constants between nodes: %s", gr_comm_name(comm),
-            mca_coll_gpuring_network_text(comm, &probe->news.network, text, sizeof(text)));
+    if (gr_should_log(comm->rank, 1)) {
+        gr_print("gpuring: %s, the cost model's constants between nodes: %s", gr_comm_name(comm),
+                 gr_comm_network_text(comm, &probe->news.network, text, sizeof(text)));
     }
 }
 
-void mca_coll_gpuring_network_end(struct gr_network_probe *probe)
+void gr_network_end(struct gr_network_probe *probe)
 {
     struct gr_order_network *order = order_of(probe->queue);
 
@@ -483,7 +480,7 @@ void mca_coll_gpuring_network_end(struct gr_network_probe *probe)
     free(probe);
 }
 
-void mca_coll_gpuring_network_explain(void *ctx, char *text, size_t size)
+void gr_network_explain(void *ctx, char *text, size_t size)
 {
     const struct gr_network_probe *probe = ctx;
 
@@ -492,6 +489,6 @@ void mca_coll_gpuring_network_explain(void *ctx, char *text, size_t size)
     } else {
         snprintf(text, size, "measuring the network, waits for rank %d",
                  MEASURE == probe->phase ? probe->exchange.peer
-                                         : mca_coll_gpuring_dissemination_awaits(&probe->rounds));
+                                         : gr_dissemination_awaits(&probe->rounds));
     }
 }

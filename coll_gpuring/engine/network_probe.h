@@ -22,31 +22,29 @@ struct gr_op_queue;
  * Whether the next call of the queue's order must measure: then the probe for it, which sends
  * nothing yet. number: from gr_setup_number(). NULL: no memory.
  */
-bool mca_coll_gpuring_network_wanted(const struct gr_op_queue *queue);
-struct gr_network_probe *mca_coll_gpuring_network_new(struct gr_op_queue *queue, uint32_t number);
+bool gr_network_wanted(const struct gr_op_queue *queue);
+struct gr_network_probe *gr_network_new(struct gr_op_queue *queue, uint32_t number);
 
 /*
  * Progress a probe; only where messages may be sent. Adds the number of completed messages to
- * *moved. Returns an enum gr_status, or a negative error code. For mca_coll_gpuring_wait().
+ * *moved. Returns an enum gr_status, or a negative error code. For gr_poll_to_end().
  */
-int mca_coll_gpuring_network_poll(void *probe, uint64_t *moved);
+int gr_network_poll(void *probe, uint64_t *moved);
 
 /* After GR_DONE: the order's calls know the network. Frees the probe. */
-void mca_coll_gpuring_network_end(struct gr_network_probe *probe);
+void gr_network_end(struct gr_network_probe *probe);
 
 /* Describe what the probe waits for. */
-void mca_coll_gpuring_network_explain(void *probe, char *text, size_t size);
+void gr_network_explain(void *probe, char *text, size_t size);
 
 /*
  * The links between a communicator's nodes, for the cost model: by parameters, and for what they do
  * not say by the classes of `measured`. nodes 0: all ranks are on one node.
  */
-struct gr_internode mca_coll_gpuring_network_terms(const struct gr_comm *comm,
-                                                   const struct gr_network *measured);
+struct gr_internode gr_network_terms(const struct gr_comm *comm, const struct gr_network *measured);
 
 /* The same, and where the values come from, as text for messages. Returns text. */
-const char *mca_coll_gpuring_network_text(const struct gr_comm *comm,
-                                          const struct gr_network *measured, char *text,
-                                          size_t size);
+const char *gr_comm_network_text(const struct gr_comm *comm, const struct gr_network *measured,
+                                 char *text, size_t size);
 
 #endif

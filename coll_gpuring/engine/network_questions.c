@@ -158,15 +158,14 @@ static void next_question(struct gr_network_questions *q, double since)
     }
 }
 
-void mca_coll_gpuring_network_ask_first(struct gr_network_questions *q, bool shares_cores,
-                                        double now)
+void gr_network_ask_first(struct gr_network_questions *q, bool shares_cores, double now)
 {
     *q = (struct gr_network_questions) {
         .shares_cores = shares_cores, .first = now, .begin = now, .asked_at = now};
     set_question(q, GR_NETWORK_PING, 0);
 }
 
-void mca_coll_gpuring_network_ask_next(struct gr_network_questions *q, double now)
+void gr_network_ask_next(struct gr_network_questions *q, double now)
 {
     double took = now - q->asked_at, all = pace_of(q)->all, trip = q->round_trip;
     bool late = took > all + 2 * trip && q->late < MOST_LATE;

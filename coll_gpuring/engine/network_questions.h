@@ -55,10 +55,9 @@ struct gr_network_questions {
 };
 
 /* Ask the first question; now: seconds, when the request is sent. */
-void mca_coll_gpuring_network_ask_first(struct gr_network_questions *q, bool shares_cores,
-                                        double now);
+void gr_network_ask_first(struct gr_network_questions *q, bool shares_cores, double now);
 
 /* The reply to q->request came at `now`: set the next request, which is sent at once. */
-void mca_coll_gpuring_network_ask_next(struct gr_network_questions *q, double now);
+void gr_network_ask_next(struct gr_network_questions *q, double now);
 
 #endif

@@ -29,7 +29,7 @@
 #include <stdlib.h>
 
 /*
- * Polls without progress between two checks (mca_coll_gpuring_watch_vain()), of a queue that
+ * Polls without progress between two checks (gr_watch_vain()), of a queue that
  * gr_runtime_progress() drives.
  */
 #define POLLS_PER_CHECK 64
@@ -148,10 +148,10 @@ static void drive(struct gr_op_queue *queue, bool here)
         finish(queue, op, true);
     }
     for (;;) {
-        mca_coll_gpuring_net_check(queue);
+        gr_net_check(queue);
         post_early(queue);
         op = first_of(queue);
-        if (NULL == op || !mca_coll_gpuring_op_advance(op, here, &queue->watch.moved)) {
+        if (NULL == op || !gr_op_advance(op, here, &queue->watch.moved)) {
             break;
         }
         queue->watch.moved++;
@@ -159,7 +159,7 @@ static void drive(struct gr_op_queue *queue, bool here)
         finish(queue, op, here);
     }
     if (here) {
-        mca_coll_gpuring_failure_tell(queue->comm);
+        gr_failure_tell(queue->comm);
     }
 }
 
@@ -199,13 +199,13 @@ static bool is_idle(struct gr_op_queue *queue)
 static void check(struct gr_op_queue *queue, unsigned each)
 {
     struct gr_op *op = first_of(queue);
-    struct gr_waiting waiting = {queue->comm, NULL, 0, mca_coll_gpuring_op_explain, op};
+    struct gr_waiting waiting = {queue->comm, NULL, 0, gr_op_explain, op};
 
     if (NULL != op) {
         waiting.what = gr_calls[op->id].name;
         waiting.seq = op->seq;
         /* the op's next advance sees it */
-        (void) mca_coll_gpuring_watch_vain(&queue->watch, each, &waiting);
+        (void) gr_watch_vain(&queue->watch, each, &waiting);
     }
 }
 
@@ -242,13 +242,13 @@ static void delist(struct gr_op_queue *queue)
     }
 }
 
-/* mca_coll_gpuring_queues_drive(). awake: the queue at which a look is not worth it, or NULL. */
+/* gr_queues_drive(). awake: the queue at which a look is not worth it, or NULL. */
 static uint64_t drive_all(struct gr_queue_list *list, const struct gr_op_queue *awake, bool here)
 {
     struct gr_op_queue *queue, *next;
     uint64_t moved = 0, before;
 
-    mca_coll_gpuring_net_progress(here);
+    gr_process_net_progress(here);
     gr_lock(&list->lock);
     for (queue = list->first; NULL != queue; queue = next) {
         if (!gr_try(&queue->busy)) {
@@ -264,7 +264,7 @@ static uint64_t drive_all(struct gr_queue_list *list, const struct gr_op_queue *
         before = queue->watch.moved;
         drive(queue, here);
         moved += queue->watch.moved - before;
-        if (here && mca_coll_gpuring_watch_idle(&queue->watch)) {
+        if (here && gr_watch_idle(&queue->watch)) {
             check(queue, POLLS_PER_CHECK);
         }
         gr_lock(&list->lock);
@@ -278,7 +278,7 @@ static uint64_t drive_all(struct gr_queue_list *list, const struct gr_op_queue *
     return moved;
 }
 
-uint64_t mca_coll_gpuring_queues_drive(struct gr_process *process, bool here)
+uint64_t gr_queues_drive(struct gr_process *process, bool here)
 {
     return drive_all(&process->queues, NULL, here);
 }
@@ -320,11 +320,11 @@ static int progress(void *ctx)
         gr_runtime_in_transport()) {
         return 0;
     }
-    mca_coll_gpuring_failure_listen(process);
+    gr_failure_listen(process);
     return pending ? (int) drive_all(list, awake, true) : 0;
 }
 
-int mca_coll_gpuring_queues_open(struct gr_process *process)
+int gr_queues_open(struct gr_process *process)
 {
     struct gr_queue_list *list = &process->queues;
     int rc = 0;
@@ -339,7 +339,7 @@ int mca_coll_gpuring_queues_open(struct gr_process *process)
     return rc;
 }
 
-void mca_coll_gpuring_queues_close(struct gr_process *process)
+void gr_queues_close(struct gr_process *process)
 {
     if (process->queues.registered) {
         gr_runtime_unregister(GR_PROGRESS_QUEUES);
@@ -347,7 +347,7 @@ void mca_coll_gpuring_queues_close(struct gr_process *process)
     }
 }
 
-void mca_coll_gpuring_queue_free(struct gr_op_queue *queue)
+void gr_queue_free(struct gr_op_queue *queue)
 {
     struct gr_process *process;
     int k;
@@ -360,8 +360,8 @@ void mca_coll_gpuring_queue_free(struct gr_op_queue *queue)
     gr_lock(&process->queues.lock);
     delist(queue);
     gr_unlock(&process->queues.lock);
-    mca_coll_gpuring_timing_free(queue);
-    mca_coll_gpuring_net_leave(queue);
+    gr_timing_free(queue);
+    gr_net_leave(queue);
     gr_gpu_team_destroy(queue->gpu, NULL != process->pool);
     gr_team_destroy(queue->team, process->pool);
     for (k = 0; k < GR_NCHOSEN; k++) {
@@ -372,7 +372,7 @@ void mca_coll_gpuring_queue_free(struct gr_op_queue *queue)
 
 /* ---- calls ---- */
 
-void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
+void gr_queue_start(struct gr_op *const *ops, size_t n)
 {
     struct gr_op_queue *queue;
     size_t k;
@@ -397,7 +397,7 @@ void mca_coll_gpuring_queue_start(struct gr_op *const *ops, size_t n)
     }
     /* their first messages leave now, not when the caller waits for them */
     if (!gr_runtime_in_transport()) {
-        (void) mca_coll_gpuring_net_send();
+        (void) gr_process_net_send();
     }
 }
 
@@ -422,7 +422,7 @@ static void append_mail(struct gr_op_queue *queue, struct gr_op *op)
     }
 }
 
-bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter)
+bool gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter)
 {
     struct gr_op_queue *queue = op->queue;
     bool alone;
@@ -433,7 +433,7 @@ bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter 
     gr_lock(&queue->order_lock);
     alone = NULL == queue->head;
     if (alone) {
-        op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+        op->start = gr_stats_timed() ? gr_runtime_now() : 0;
         op->rc = 0;
         op->phase = GR_OP_DONE;
         if (1 != begin_mail(queue, early_box(queue, op), op->early.call)) {
@@ -445,7 +445,7 @@ bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter 
         if (0 == op->start) {
             gr_count_call(counter);
         } else {
-            mca_coll_gpuring_op_count(op, false);
+            gr_op_count(op, false);
         }
         finish(queue, op, true);
     } else if (alone) {
@@ -455,8 +455,8 @@ bool mca_coll_gpuring_queue_start_mail(struct gr_op *op, struct gr_call_counter 
     return alone;
 }
 
-int mca_coll_gpuring_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
-                                    struct gr_mailbox_call *call)
+int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
+                      struct gr_mailbox_call *call)
 {
     int rc;
 
@@ -468,7 +468,7 @@ int mca_coll_gpuring_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox
     return rc;
 }
 
-void mca_coll_gpuring_queue_go_on(struct gr_op *op)
+void gr_queue_go_on(struct gr_op *op)
 {
     append_mail(op->queue, op);
     enlist(op->queue);
@@ -488,12 +488,12 @@ static void poll_network(const struct gr_op_queue *queue, struct gr_op *op)
      * Also after the op's last step, since it sends credits for what was read. Sending may have
      * completed the op.
      */
-    if (!mca_coll_gpuring_net_send() && NULL != queue->held && GR_OP_DONE != op->phase) {
-        mca_coll_gpuring_net_receive(queue, waits_near(op));
+    if (!gr_process_net_send() && NULL != queue->held && GR_OP_DONE != op->phase) {
+        gr_queue_net_receive(queue, waits_near(op));
     }
 }
 
-int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
+int gr_queue_do(struct gr_op_queue *queue, struct gr_op *op)
 {
     unsigned polls, k;
     bool over = false;
@@ -502,14 +502,12 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
     append(queue, op);
     for (;;) {
         /* a probe's times are those of messages, which only progress sees */
-        polls = NULL != op->probe ? 1
-                                  : mca_coll_gpuring_net_polls_per_progress(
-                                        queue, mca_coll_gpuring_polls_per_progress());
+        polls = NULL != op->probe ? 1 : gr_net_polls_per_progress(queue, gr_polls_per_progress());
         for (k = 0; k < polls && !over; k++) {
             drive(queue, true);
             over = GR_OP_DONE == op->phase;
             poll_network(queue, op);
-            k = mca_coll_gpuring_watch_idle(&queue->watch) ? k : 0;
+            k = gr_watch_idle(&queue->watch) ? k : 0;
         }
         if (!over) {
             check(queue, GR_POLLS_PER_CHECK_BLOCKING);
@@ -518,7 +516,7 @@ int mca_coll_gpuring_queue_do(struct gr_op_queue *queue, struct gr_op *op)
         if (over) {
             return op->rc;
         }
-        mca_coll_gpuring_net_run_progress(queue);
+        gr_net_run_progress(queue);
         gr_lock(&queue->busy);
         over = GR_OP_DONE == op->phase;
     }

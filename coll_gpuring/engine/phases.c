@@ -15,7 +15,7 @@
  * host runs the op; if the links for the host are, Open MPI's messages do.
  *
  * Inside a node the path between devices is a guess until their links are made. So START chooses
- * protocol, channels and chunks once more (mca_coll_gpuring_op_reselect()).
+ * protocol, channels and chunks once more (gr_op_reselect()).
  *
  * Until START, a blocking op may be left to the saved collective instead. After that it completes
  * or fails. A nonblocking op is always completed here: each rank would leave it to the saved
@@ -42,22 +42,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void mca_coll_gpuring_op_free(struct gr_op *op)
+void gr_op_free(struct gr_op *op)
 {
     free(op->kept.bounce);
-    mca_coll_gpuring_agreement_free(&op->agreement);
+    gr_agreement_free(&op->agreement);
 }
 
 /* ---- before the queue, or in GR_OP_START after a choice in turn ---- */
 
-int mca_coll_gpuring_op_begin(struct gr_op *op)
+int gr_op_begin(struct gr_op *op)
 {
     if (!op->chosen_in_turn) {
-        op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+        op->start = gr_stats_timed() ? gr_runtime_now() : 0;
     }
     /* Not before the links are there does replace_host offer to overlap steps with copies. */
     if (op->comm->gpu) {
-        op->exec = mca_coll_gpuring_pick(op);
+        op->exec = gr_pick(op);
     }
     return op->exec->prepare(op);
 }
@@ -66,7 +66,7 @@ int mca_coll_gpuring_op_begin(struct gr_op *op)
 
 static enum gr_links record_links(const struct gr_op *op)
 {
-    return mca_coll_gpuring_agreement_links(op->queue);
+    return gr_agreement_links(op->queue);
 }
 
 /*
@@ -82,10 +82,9 @@ static void begin_agreement(struct gr_op *op)
 
     if (GR_LINKS_NONE == links) {
         op->phase = GR_OP_RECORD_LINKS;
-        op->setup =
-            mca_coll_gpuring_agreement_connect(op->queue, op->setup_number[GR_SETUP_RECORDS]);
+        op->setup = gr_agreement_connect(op->queue, op->setup_number[GR_SETUP_RECORDS]);
         if (NULL == op->setup) {
-            mca_coll_gpuring_op_over(op, GR_ERR_NOMEM);
+            gr_op_over(op, GR_ERR_NOMEM);
         }
         return;
     }
@@ -94,9 +93,9 @@ static void begin_agreement(struct gr_op *op)
         return;
     }
     op->phase = GR_OP_AGREEMENT;
-    rc = mca_coll_gpuring_agreement_begin(op);
+    rc = gr_agreement_begin(op);
     if (0 != rc) {
-        mca_coll_gpuring_op_over(op, rc);
+        gr_op_over(op, rc);
     }
 }
 
@@ -126,17 +125,17 @@ static bool take_turn(struct gr_op *op, bool here)
 /* A set-up, or the probe, failed: messages may be in flight into it, so it is never freed. */
 static void fail_messages(struct gr_op *op, const char *what)
 {
-    int rc = mca_coll_gpuring_failure_of_message(op->comm);
+    int rc = gr_failure_of_message(op->comm);
 
-    mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, what,
-                                       "no memory, or Open MPI could not send a message");
-    mca_coll_gpuring_op_over(op, rc);
+    gr_op_report_failure(op, GR_ERR_FAILED, what,
+                         "no memory, or Open MPI could not send a message");
+    gr_op_over(op, rc);
 }
 
 /* GR_OP_NETWORK: then the op takes its turn once more. */
 static bool await_network(struct gr_op *op, bool here, uint64_t *moved)
 {
-    int rc = here ? mca_coll_gpuring_network_poll(op->probe, moved) : GR_AGAIN;
+    int rc = here ? gr_network_poll(op->probe, moved) : GR_AGAIN;
 
     if (GR_AGAIN == rc) {
         return false;
@@ -145,7 +144,7 @@ static bool await_network(struct gr_op *op, bool here, uint64_t *moved)
         fail_messages(op, "measuring the network: ");
         return true;
     }
-    mca_coll_gpuring_network_end(op->probe);
+    gr_network_end(op->probe);
     op->probe = NULL;
     op->phase = GR_OP_QUEUED;
     return true;
@@ -154,7 +153,7 @@ static bool await_network(struct gr_op *op, bool here, uint64_t *moved)
 /* GR_OP_RECORD_LINKS and GR_OP_SETUP: progress the op's set-ups. Returns whether all are over. */
 static bool poll_setup(struct gr_op *op, bool here, uint64_t *moved)
 {
-    int rc = here ? mca_coll_gpuring_setup_poll(op->setup, moved) : GR_AGAIN;
+    int rc = here ? gr_setup_poll(op->setup, moved) : GR_AGAIN;
 
     if (GR_AGAIN == rc) {
         return false;
@@ -164,7 +163,7 @@ static bool poll_setup(struct gr_op *op, bool here, uint64_t *moved)
         fail_messages(op, "set-up: ");
         return false;
     }
-    mca_coll_gpuring_setup_end(op->setup);
+    gr_setup_end(op->setup);
     op->setup = op->next_setup;
     op->next_setup = NULL;
     return NULL == op->setup;
@@ -181,19 +180,19 @@ static bool await_record_links(struct gr_op *op, bool here, uint64_t *moved)
 /* GR_OP_AGREEMENT */
 static bool await_records(struct gr_op *op, uint64_t *moved)
 {
-    int rc = mca_coll_gpuring_agreement_poll(op, moved);
+    int rc = gr_agreement_poll(op, moved);
 
     if (GR_AGAIN == rc) {
         return false;
     }
     if (GR_DONE != rc) {
-        int error = mca_coll_gpuring_failure_of_message(op->comm);
+        int error = gr_failure_of_message(op->comm);
 
-        mca_coll_gpuring_op_report_error(op, rc);
-        mca_coll_gpuring_op_over(op, error);
-    } else if (mca_coll_gpuring_agreement_end(op) < 0) { /* on all ranks */
-        mca_coll_gpuring_fail(op->queue->comm, GR_ERR_FAILED, NULL);
-        mca_coll_gpuring_op_over(op, GR_ERR_DIFFER);
+        gr_op_report_error(op, rc);
+        gr_op_over(op, error);
+    } else if (gr_agreement_end(op) < 0) { /* on all ranks */
+        gr_fail(op->queue->comm, GR_ERR_FAILED, NULL);
+        gr_op_over(op, GR_ERR_DIFFER);
     } else {
         op->phase = GR_OP_CHOICE;
     }
@@ -210,21 +209,20 @@ static void connect_executor(struct gr_op *op)
     op->phase = GR_OP_SETUP;
     op->setup = op->exec->connect(op, op->setup_number[op->exec->setup]);
     if (NULL == op->setup) {
-        mca_coll_gpuring_op_over(op, GR_ERR_NOMEM);
+        gr_op_over(op, GR_ERR_NOMEM);
     }
 }
 
 /* GR_OP_CHOICE */
 static bool choose(struct gr_op *op)
 {
-    int rc = GR_AGREEMENT_ONLY == op->agreement.use
-                 ? GR_ERR_FALLBACK
-                 : mca_coll_gpuring_op_choose(op->queue->comm, op);
+    int rc = GR_AGREEMENT_ONLY == op->agreement.use ? GR_ERR_FALLBACK
+                                                    : gr_op_choose(op->queue->comm, op);
 
     if (0 == rc) {
         connect_executor(op);
     } else {
-        mca_coll_gpuring_op_over(op, rc);
+        gr_op_over(op, rc);
     }
     return true;
 }
@@ -249,17 +247,17 @@ static void replace_executor(struct gr_op *op)
     int rc;
 
     if (op->agreed.kernels) {
-        rc = mca_coll_gpuring_op_choose_host(op->queue->comm, op);
+        rc = gr_op_choose_host(op->queue->comm, op);
         if (0 == rc) {
             connect_executor(op);
         } else {
-            mca_coll_gpuring_op_over(op, rc);
+            gr_op_over(op, rc);
         }
     } else if (op->nonblocking) {
-        op->exec = mca_coll_gpuring_pick(op);
+        op->exec = gr_pick(op);
     } else {
         op->fallback = GR_FALLBACK_SETUP;
-        mca_coll_gpuring_op_over(op, GR_ERR_FALLBACK);
+        gr_op_over(op, GR_ERR_FALLBACK);
     }
 }
 
@@ -280,16 +278,16 @@ static bool start(struct gr_op *op, bool here)
     if (op->exec->sends_messages && !here) {
         return false;
     }
-    mca_coll_gpuring_op_reselect(op->queue->comm, op);
+    gr_op_reselect(op->queue->comm, op);
     if (op->chosen_in_turn) {
-        rc = mca_coll_gpuring_op_begin(op);
+        rc = gr_op_begin(op);
     }
     if (0 == rc) {
         op->phase = GR_OP_RUNNING;
         rc = op->exec->start(op);
     }
     if (0 != rc) {
-        mca_coll_gpuring_op_over(op, rc);
+        gr_op_over(op, rc);
     }
     return true;
 }
@@ -300,12 +298,12 @@ static bool run(struct gr_op *op, bool here, uint64_t *moved)
     int rc = op->exec->sends_messages && !here ? GR_AGAIN : op->exec->poll(op, moved);
 
     if (GR_DONE == rc) {
-        mca_coll_gpuring_op_end(op);
+        gr_op_end(op);
     } else if (GR_ERR_FALLBACK == rc) { /* on all ranks, and nothing has moved */
         (void) op->hooks->release(op, op->exec->finish(op, rc));
         replace_executor(op);
     } else if (GR_AGAIN != rc) { /* poll has failed the communicator */
-        mca_coll_gpuring_op_abort(op, here, op->comm->failed);
+        gr_op_abort(op, here, op->comm->failed);
     }
     return GR_OP_RUNNING != op->phase;
 }
@@ -336,12 +334,12 @@ static bool advance_phase(struct gr_op *op, bool here, uint64_t *moved)
     }
 }
 
-bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved)
+bool gr_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 {
     int rc = op->queue->comm->failed;
 
     if (0 != rc && GR_OP_DONE != op->phase) {
-        mca_coll_gpuring_op_abort(op, here, rc);
+        gr_op_abort(op, here, rc);
         return GR_OP_DONE == op->phase;
     }
     while (advance_phase(op, here, moved)) {
@@ -365,7 +363,7 @@ static size_t describe_call(const struct gr_op *op, char *text, size_t size)
     return used < size ? used : size - 1;
 }
 
-void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
+void gr_op_explain(void *ctx, char *text, size_t size)
 {
     struct gr_op *op = ctx;
     size_t used;
@@ -376,14 +374,14 @@ void mca_coll_gpuring_op_explain(void *ctx, char *text, size_t size)
     size -= used;
     switch (op->phase) {
     case GR_OP_NETWORK:
-        mca_coll_gpuring_network_explain(op->probe, text, size);
+        gr_network_explain(op->probe, text, size);
         break;
     case GR_OP_RECORD_LINKS:
     case GR_OP_SETUP:
-        mca_coll_gpuring_setup_explain(op->setup, text, size);
+        gr_setup_explain(op->setup, text, size);
         break;
     case GR_OP_AGREEMENT:
-        mca_coll_gpuring_agreement_explain(op, text, size);
+        gr_agreement_explain(op, text, size);
         break;
     case GR_OP_RUNNING:
     case GR_OP_LEAVING:

@@ -18,7 +18,7 @@ struct gr_op_queue;
  * Begin a new call with an op that has none in progress. Its owner then sets id, root, kernel,
  * buffers, output, and the sizes in op->data. queue NULL: a persistent request has none yet.
  */
-void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *queue);
+void gr_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *queue);
 
 /*
  * Number the call in the queue, and choose its algorithm and executor. Where these depend on the
@@ -26,40 +26,40 @@ void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr
  * GR_AGREEMENT_FIRST for an agreement where one is needed. device: whether some buffer of this rank
  * is on a device. 0, GR_ERR_FALLBACK on all ranks (op->fallback says why), or another error.
  */
-int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
-                               enum gr_agreement_use use, bool device);
+int gr_op_decide(struct gr_op_queue *queue, struct gr_op *op, enum gr_agreement_use use,
+                 bool device);
 
 /*
  * All that comes before the queue: the set-ups that the op is the first to need, and its buffers
  * where the executor is known. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_op *op);
+int gr_op_prepare(struct gr_op_queue *queue, struct gr_op *op);
 
 /*
  * Make the queue of a persistent request, with all the links that its op needs; all ranks come here
  * together. 0, GR_ERR_FALLBACK on all ranks: no links; or another error.
  */
-int mca_coll_gpuring_persistent_queue(struct gr_op *op, struct gr_op_queue **queue);
+int gr_persistent_queue(struct gr_op *op, struct gr_op_queue **queue);
 
 /* ---- from its turn to its end ---- */
 
 /* Free what the op owns; it must be done. */
-void mca_coll_gpuring_op_free(struct gr_op *op);
+void gr_op_free(struct gr_op *op);
 
 /*
  * The algorithm has been chosen: pick the executor for the links as they are now, and let it
  * prepare the buffers. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_op_begin(struct gr_op *op);
+int gr_op_begin(struct gr_op *op);
 
 /*
  * Progress the first op of a queue as far as possible. Returns whether it is GR_OP_DONE. here: in
  * an MPI call or gr_runtime_progress(), where messages may be sent. *moved is increased by what was
  * moved.
  */
-bool mca_coll_gpuring_op_advance(struct gr_op *op, bool here, uint64_t *moved);
+bool gr_op_advance(struct gr_op *op, bool here, uint64_t *moved);
 
 /* Write to text, for a report, what op (a struct gr_op) waits for. */
-void mca_coll_gpuring_op_explain(void *op, char *text, size_t size);
+void gr_op_explain(void *op, char *text, size_t size);
 
 #endif

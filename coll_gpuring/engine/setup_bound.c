@@ -94,22 +94,21 @@ static bool is_allowed(const struct gr_comm *comm, const struct gr_op *op, int a
            is_free(comm, op, algo, small, nchannels);
 }
 
-bool mca_coll_gpuring_setup_always(const struct gr_comm *comm, const struct gr_choice *choice,
-                                   size_t bytes)
+bool gr_setup_always(const struct gr_comm *comm, const struct gr_choice *choice, size_t bytes)
 {
     return choice->way >= GR_NALGOS ||
            comm->size == roots_allowed(comm, choice->way, choice->small, choice->nchannels, bytes);
 }
 
-bool mca_coll_gpuring_setup_allowed(const struct gr_comm *comm, const struct gr_op *op,
-                                    const struct gr_choice *choice)
+bool gr_setup_allowed(const struct gr_comm *comm, const struct gr_op *op,
+                      const struct gr_choice *choice)
 {
     return choice->way >= GR_NALGOS ||
            is_allowed(comm, op, choice->way, choice->small, choice->nchannels);
 }
 
-uint32_t mca_coll_gpuring_setup_denied(const struct gr_comm *comm, const struct gr_op *op,
-                                       const struct gr_choice *choice)
+uint32_t gr_setup_denied(const struct gr_comm *comm, const struct gr_op *op,
+                         const struct gr_choice *choice)
 {
     uint32_t denied = 0;
     int a;
@@ -120,7 +119,7 @@ uint32_t mca_coll_gpuring_setup_denied(const struct gr_comm *comm, const struct 
     return denied;
 }
 
-size_t mca_coll_gpuring_setup_need(const struct gr_comm *comm, const struct gr_choice *choice)
+size_t gr_setup_need(const struct gr_comm *comm, const struct gr_choice *choice)
 {
     return need_of(team_of(comm), choice->way, choice->small, choice->nchannels);
 }

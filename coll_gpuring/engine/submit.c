@@ -21,7 +21,7 @@
 #include "link/team.h"
 #include "sched/sched.h"
 
-void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *queue)
+void gr_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *queue)
 {
     op->comm = comm;
     op->queue = queue;
@@ -41,18 +41,18 @@ void mca_coll_gpuring_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr
 /* The init of a persistent request, which all ranks do together, measures at once. */
 static int measure_now(struct gr_op_queue *queue, struct gr_op *op)
 {
-    struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq,
-                                 mca_coll_gpuring_network_explain, NULL};
-    struct gr_network_probe *probe = mca_coll_gpuring_network_new(queue, gr_setup_number(queue));
+    struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq, gr_network_explain,
+                                 NULL};
+    struct gr_network_probe *probe = gr_network_new(queue, gr_setup_number(queue));
     int rc;
 
     if (NULL == probe) {
         return GR_ERR_NOMEM;
     }
     waiting.ctx = probe;
-    rc = mca_coll_gpuring_wait(mca_coll_gpuring_network_poll, &waiting);
+    rc = gr_poll_to_end(gr_network_poll, &waiting);
     if (0 == rc) { /* else messages may be in flight into the probe */
-        mca_coll_gpuring_network_end(probe);
+        gr_network_end(probe);
     }
     return rc;
 }
@@ -61,36 +61,36 @@ static int measure_now(struct gr_op_queue *queue, struct gr_op *op)
 static int decide_now(struct gr_op_queue *queue, struct gr_op *op)
 {
     if (!gr_network_is_open(&op->comm->network[queue->order])) {
-        return mca_coll_gpuring_op_choose(op->comm, op);
+        return gr_op_choose(op->comm, op);
     }
-    if (mca_coll_gpuring_op_left(op->comm, op)) {
+    if (gr_op_left(op->comm, op)) {
         return GR_ERR_FALLBACK;
     }
     op->chosen_in_turn = true;
-    op->start = mca_coll_gpuring_stats_timed() ? gr_runtime_now() : 0;
+    op->start = gr_stats_timed() ? gr_runtime_now() : 0;
     return 0;
 }
 
-int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
-                               enum gr_agreement_use use, bool device)
+int gr_op_decide(struct gr_op_queue *queue, struct gr_op *op, enum gr_agreement_use use,
+                 bool device)
 {
     struct gr_comm *comm = op->comm;
     int rc = 0;
 
     op->data.spec.torus = comm->torus;
     op->seq = ++queue->seq;
-    if (op->persistent && mca_coll_gpuring_network_wanted(queue)) {
+    if (op->persistent && gr_network_wanted(queue)) {
         rc = measure_now(queue, op);
         if (0 != rc) {
             return rc;
         }
     }
     if (comm->gpu && gr_call_has_buffers(op->id)) {
-        mca_coll_gpuring_agreement_record(op, &comm->params, device);
+        gr_agreement_record(op, &comm->params, device);
         if (op->persistent) {
-            rc = mca_coll_gpuring_agreement_exchange(op, queue);
-        } else if (GR_AGREEMENT_ONLY == use || mca_coll_gpuring_needs_agreement(comm, op)) {
-            return mca_coll_gpuring_agreement_prepare(op, use);
+            rc = gr_agreement_exchange(op, queue);
+        } else if (GR_AGREEMENT_ONLY == use || gr_needs_agreement(comm, op)) {
+            return gr_agreement_prepare(op, use);
         } else if (0 == comm->params.value[GR_PARAM_HOST]) {
             op->fallback = GR_FALLBACK_SHORT;
             return GR_ERR_FALLBACK;
@@ -104,7 +104,7 @@ int mca_coll_gpuring_op_decide(struct gr_op_queue *queue, struct gr_op *op,
 /* The set-up that the op needs first: for its agreement, or its executor. NULL: no memory. */
 static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op, uint32_t number)
 {
-    return gr_op_has_agreement(op) ? mca_coll_gpuring_agreement_connect(queue, number)
+    return gr_op_has_agreement(op) ? gr_agreement_connect(queue, number)
                                    : op->exec->connect(op, number);
 }
 
@@ -112,7 +112,7 @@ static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op,
 static enum gr_links first_links(const struct gr_op_queue *queue, const struct gr_op *op)
 {
     if (gr_op_has_agreement(op)) {
-        return NULL != op->comm->remote ? GR_LINKS_THERE : mca_coll_gpuring_agreement_links(queue);
+        return NULL != op->comm->remote ? GR_LINKS_THERE : gr_agreement_links(queue);
     }
     return gr_op_asks_in_turn(op) ? GR_LINKS_THERE : op->exec->links(op);
 }
@@ -127,8 +127,8 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
     enum gr_links links;
 
     op->queue = queue;
-    if (mca_coll_gpuring_network_wanted(from)) {
-        op->probe = mca_coll_gpuring_network_new(from, gr_setup_number(from));
+    if (gr_network_wanted(from)) {
+        op->probe = gr_network_new(from, gr_setup_number(from));
         if (NULL == op->probe) {
             return GR_ERR_NOMEM;
         }
@@ -146,18 +146,18 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
     }
     /* on all ranks alike, also where some of them do not know the executor yet */
     if ((gr_op_has_agreement(op) || op->comm->measures_network || op->exec->runs_steps) &&
-        mca_coll_gpuring_timing_asks(queue)) {
-        *next = mca_coll_gpuring_setup_new(queue, GR_WAY_NOTES, 0, 1, gr_setup_number(from));
+        gr_timing_asks(queue)) {
+        *next = gr_setup_new(queue, GR_WAY_NOTES, 0, 1, gr_setup_number(from));
         return NULL == *next ? GR_ERR_NOMEM : 0;
     }
     return 0;
 }
 
-int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
+int gr_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
 {
     int rc = create_setups(queue, queue, op);
 
-    return 0 == rc && !op->chosen_in_turn ? mca_coll_gpuring_op_begin(op) : rc;
+    return 0 == rc && !op->chosen_in_turn ? gr_op_begin(op) : rc;
 }
 
 /* ---- persistent requests ---- */
@@ -176,15 +176,14 @@ static size_t persistent_mailbox_bytes(size_t post_bytes)
 /* Make what the op's way needs in its own queue; all ranks come here together. 0, or GR_ERR_... */
 static int set_up(struct gr_op_queue *queue, struct gr_op *op)
 {
-    struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq,
-                                 mca_coll_gpuring_setup_explain, NULL};
+    struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq, gr_setup_explain, NULL};
     int rc = create_setups(op->comm->queues[GR_ORDER_BLOCKING], queue, op);
 
     while (0 == rc && NULL != op->setup) {
         waiting.ctx = op->setup;
-        rc = mca_coll_gpuring_wait(mca_coll_gpuring_setup_poll, &waiting);
+        rc = gr_poll_to_end(gr_setup_poll, &waiting);
         if (0 == rc) {
-            mca_coll_gpuring_setup_end(op->setup);
+            gr_setup_end(op->setup);
             op->setup = op->next_setup;
             op->next_setup = NULL;
         }
@@ -195,34 +194,33 @@ static int set_up(struct gr_op_queue *queue, struct gr_op *op)
         return rc;
     }
     if (GR_LINKS_NONE == op->exec->links(op)) { /* now that the devices are known */
-        rc = mca_coll_gpuring_op_choose(op->comm, op);
+        rc = gr_op_choose(op->comm, op);
         return 0 == rc ? set_up(queue, op) : rc; /* NOLINT(misc-no-recursion): once */
     }
     return GR_LINKS_THERE == op->exec->links(op) ? 0 : GR_ERR_FALLBACK;
 }
 
-int mca_coll_gpuring_persistent_queue(struct gr_op *op, struct gr_op_queue **queue)
+int gr_persistent_queue(struct gr_op *op, struct gr_op_queue **queue)
 {
     struct gr_comm *comm = op->comm;
     int rc;
 
-    rc = mca_coll_gpuring_queues_open(comm->process);
+    rc = gr_queues_open(comm->process);
     if (0 != rc) {
         return rc;
     }
-    *queue = mca_coll_gpuring_queue_new(comm, GR_SETS_PERSISTENT,
-                                        persistent_mailbox_bytes(op->data.post_bytes));
+    *queue = gr_queue_new(comm, GR_SETS_PERSISTENT, persistent_mailbox_bytes(op->data.post_bytes));
     if (NULL == *queue) {
         return GR_ERR_NOMEM;
     }
     (*queue)->persistent = true;
     rc = set_up(*queue, op);
     if (GR_ERR_FALLBACK == rc && op->agreed.kernels) {
-        rc = mca_coll_gpuring_op_choose_host(comm, op);
+        rc = gr_op_choose_host(comm, op);
         rc = 0 == rc ? set_up(*queue, op) : rc;
     }
     if (0 != rc && !(*queue)->lost) {
-        mca_coll_gpuring_queue_free(*queue);
+        gr_queue_free(*queue);
     }
     return rc;
 }

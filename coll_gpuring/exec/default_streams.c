@@ -12,7 +12,7 @@
 
 /* ---- points ---- */
 
-void mca_coll_gpuring_points_free(struct gr_points *points)
+void gr_points_free(struct gr_points *points)
 {
     int k;
 
@@ -22,7 +22,7 @@ void mca_coll_gpuring_points_free(struct gr_points *points)
     points->n = 0;
 }
 
-int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream)
+int gr_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream)
 {
     int k, rc = 0;
 
@@ -41,27 +41,27 @@ int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu
 static int follow_others(const struct gr_op *op, struct gr_gpu_team *team)
 {
     return 0 == op->after->n && op->elsewhere &&
-                   (0 != mca_coll_gpuring_follow(team->gpu, op->data.in) ||
-                    0 != mca_coll_gpuring_follow(team->gpu, op->data.out))
+                   (0 != gr_follow(team->gpu, op->data.in) ||
+                    0 != gr_follow(team->gpu, op->data.out))
                ? GR_ERR_FAILED
                : 0;
 }
 
 static int tell_failure(void)
 {
-    mca_coll_gpuring_print("gpuring: waiting for the default stream failed: %s", gr_gpu_error());
+    gr_print("gpuring: waiting for the default stream failed: %s", gr_gpu_error());
     return GR_ERR_FAILED;
 }
 
-int mca_coll_gpuring_op_follow(const struct gr_op *op, struct gr_gpu_team *team)
+int gr_op_follow(const struct gr_op *op, struct gr_gpu_team *team)
 {
     if (0 != follow_others(op, team)) {
         return GR_ERR_FAILED;
     }
-    return 0 != mca_coll_gpuring_points_follow(op->after, team->stream) ? tell_failure() : 0;
+    return 0 != gr_points_follow(op->after, team->stream) ? tell_failure() : 0;
 }
 
-int mca_coll_gpuring_op_reached(const struct gr_op *op, struct gr_gpu_team *team, bool note)
+int gr_op_reached(const struct gr_op *op, struct gr_gpu_team *team, bool note)
 {
     const struct gr_points *after = op->after;
     int rc = 0, k;

@@ -22,24 +22,24 @@ struct gr_points {
     int n;
     struct gr_gpu_point at[GR_POINTS];
 };
-void mca_coll_gpuring_points_free(struct gr_points *points);
+void gr_points_free(struct gr_points *points);
 
 /*
  * The stream comes after the points; NULL, or without any: after what is on its device's default
  * stream. 0 or negative.
  */
-int mca_coll_gpuring_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
+int gr_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
 
 /*
  * Let the team's stream come after op->after, or else after what is on default streams now. 0, or
  * GR_ERR_...; errors are reported.
  */
-int mca_coll_gpuring_op_follow(const struct gr_op *op, struct gr_gpu_team *team);
+int gr_op_follow(const struct gr_op *op, struct gr_gpu_team *team);
 
 /*
  * The same, for the host: whether that work is done: 1 yes, 0 no, or GR_ERR_... note: the first
  * time, at which an event may be recorded.
  */
-int mca_coll_gpuring_op_reached(const struct gr_op *op, struct gr_gpu_team *team, bool note);
+int gr_op_reached(const struct gr_op *op, struct gr_gpu_team *team, bool note);
 
 #endif

@@ -127,15 +127,14 @@ struct gr_op_hooks {
 };
 
 /* The executors; mpi/staging/overlap.h has another one. */
-extern const struct gr_executor mca_coll_gpuring_run_mailbox, mca_coll_gpuring_run_host,
-    mca_coll_gpuring_run_device, mca_coll_gpuring_run_leader, mca_coll_gpuring_run_messages;
+extern const struct gr_executor gr_run_mailbox, gr_run_host, gr_run_device, gr_run_leader,
+    gr_run_messages;
 
 /* Describe what `call` waits for on the boards of box. what: its name in the text. */
-void mca_coll_gpuring_mailbox_explain(const struct gr_boards *boards,
-                                      const struct gr_mailbox_call *call, const char *what,
-                                      char *text, size_t size);
+void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_call *call,
+                        const char *what, char *text, size_t size);
 
 /* The application starts a nonblocking call of the queue: nothing is on its streams behind it yet. */
-void mca_coll_gpuring_leader_mark(const struct gr_op_queue *queue);
+void gr_leader_mark(const struct gr_op_queue *queue);
 
 #endif

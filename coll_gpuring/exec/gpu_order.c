@@ -37,7 +37,7 @@ static int size_of(const struct gr_setup *s)
     return s->queue->comm->size;
 }
 
-int mca_coll_gpuring_setup_devices(struct gr_setup *s)
+int gr_setup_devices(struct gr_setup *s)
 {
     const struct gr_constants *constants = s->queue->comm->constants;
     int p = size_of(s), r, rc = 0;
@@ -45,11 +45,11 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
 
     s->state = GR_SETUP_DEVICES;
     s->devices = gr_calloc((size_t) p + 1, sizeof(s->devices[0]));
-    if (NULL == s->devices || 0 != mca_coll_gpuring_setup_reserve(s, p)) {
+    if (NULL == s->devices || 0 != gr_setup_reserve(s, p)) {
         return GR_ERR_NOMEM;
     }
     own = &s->devices[p];
-    s->mine = mca_coll_gpuring_gpu_pick(s->op->buffers, &s->mine_error);
+    s->mine = gr_gpu_pick(s->op->buffers, &s->mine_error);
     if (NULL != s->mine) {
         own->id = gr_gpu_id(s->mine);
         own->contends = !gr_gpu_has_mps(s->mine);
@@ -59,12 +59,12 @@ int mca_coll_gpuring_setup_devices(struct gr_setup *s)
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
     if (0 != rank_of(s)) {
-        return mca_coll_gpuring_setup_post(s, true, own, sizeof(*own), 0);
+        return gr_setup_post(s, true, own, sizeof(*own), 0);
     }
     s->devices[0] = *own;
     s->awaited = p - 1;
     for (r = 1; r < p && 0 == rc; r++) {
-        rc = mca_coll_gpuring_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r);
+        rc = gr_setup_post(s, false, &s->devices[r], sizeof(s->devices[r]), r);
     }
     return rc;
 }
@@ -81,7 +81,7 @@ static struct {
     bool linked;
 } known;
 
-void mca_coll_gpuring_order_close(void)
+void gr_order_close(void)
 {
     free(known.addresses);
     known.addresses = NULL;
@@ -93,7 +93,7 @@ static void keep(const struct gr_pci_address *addresses, int p, const int *order
 {
     size_t n = (size_t) p;
 
-    mca_coll_gpuring_order_close();
+    gr_order_close();
     known.addresses = gr_malloc(n * (sizeof(*addresses) + sizeof(*order)));
     if (NULL != known.addresses) {
         known.p = p;
@@ -194,7 +194,7 @@ static bool are_tuned(const struct gr_setup *s)
     }
     if (r < p && NULL != comm->constants && '\0' != comm->constants->device[0] &&
         !atomic_exchange(&warned, true)) {
-        mca_coll_gpuring_warn("tune-device", comm->constants->device, r, gr_comm_name(comm));
+        gr_warn("tune-device", comm->constants->device, r, gr_comm_name(comm));
     }
     return r == p;
 }
@@ -240,7 +240,7 @@ static int decide_order(struct gr_setup *s)
     return rc;
 }
 
-int mca_coll_gpuring_setup_order(struct gr_setup *s)
+int gr_setup_order(struct gr_setup *s)
 {
     int p = size_of(s), r, rc;
     size_t bytes = (size_t) p * sizeof(s->devices[0]);
@@ -248,17 +248,17 @@ int mca_coll_gpuring_setup_order(struct gr_setup *s)
     s->state = GR_SETUP_ORDER;
     if (0 != rank_of(s)) {
         s->awaited = 1;
-        return mca_coll_gpuring_setup_post(s, false, s->devices, bytes, 0);
+        return gr_setup_post(s, false, s->devices, bytes, 0);
     }
     rc = decide_order(s);
     s->awaited = 0;
     for (r = 1; r < p && 0 == rc; r++) {
-        rc = mca_coll_gpuring_setup_post(s, true, s->devices, bytes, r);
+        rc = gr_setup_post(s, true, s->devices, bytes, r);
     }
     return rc;
 }
 
-int mca_coll_gpuring_setup_team(struct gr_setup *s)
+int gr_setup_team(struct gr_setup *s)
 {
     const struct gr_comm *comm = s->queue->comm;
     const int64_t *value = comm->params.value;
@@ -274,7 +274,7 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
         .order = order,
         .torus = comm->torus,
         .remote = comm->remote,
-        .rdma = NULL == mca_coll_gpuring_net_no_rdma(s->queue),
+        .rdma = NULL == gr_net_no_rdma(s->queue),
         .ids = ids,
         .path = (enum gr_path) s->devices[0].path,
         .contends = s->devices[0].contends,
@@ -288,10 +288,9 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
             order[r] = s->devices[r].order;
         }
         if (NULL != params.gpu) {
-            params.pool =
-                mca_coll_gpuring_gpu_pool(s->queue->comm->process, params.gpu, &params.status);
+            params.pool = gr_process_gpu_pool(s->queue->comm->process, params.gpu, &params.status);
             params.gpu = NULL == params.pool ? NULL : params.gpu;
-            params.ipc_cache = NULL == params.gpu ? NULL : mca_coll_gpuring_ipc_cache(params.gpu);
+            params.ipc_cache = NULL == params.gpu ? NULL : gr_process_ipc_cache(params.gpu);
         }
         s->queue->gpu = gr_gpu_team_create(&params);
         s->queue->tuned = 0 != s->devices[0].tuned;
@@ -303,14 +302,14 @@ int mca_coll_gpuring_setup_team(struct gr_setup *s)
 
 /* ---- how kernels do a call ---- */
 
-int mca_coll_gpuring_forced_way(const struct gr_comm *comm, const struct gr_op *op)
+int gr_forced_way(const struct gr_comm *comm, const struct gr_op *op)
 {
     return (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.spec.coll];
 }
 
-int mca_coll_gpuring_forced_algorithm(const struct gr_comm *comm, const struct gr_op *op)
+int gr_forced_algorithm(const struct gr_comm *comm, const struct gr_op *op)
 {
-    int way = mca_coll_gpuring_forced_way(comm, op);
+    int way = gr_forced_way(comm, op);
 
     return GR_WAY_LEADER == way ? -1 : way;
 }
@@ -318,12 +317,12 @@ int mca_coll_gpuring_forced_algorithm(const struct gr_comm *comm, const struct g
 /* Whether the call's collective is to take an algorithm of schedules that it has. */
 static bool is_forced(const struct gr_comm *comm, const struct gr_op *op)
 {
-    int way = mca_coll_gpuring_forced_way(comm, op);
+    int way = gr_forced_way(comm, op);
 
     return way >= 0 && way < GR_NALGOS && gr_algo_has((enum gr_algo) way, op->data.spec.coll);
 }
 
-enum gr_device_use mca_coll_gpuring_device_use(const struct gr_comm *comm, const struct gr_op *op)
+enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_op *op)
 {
     const struct gr_gpu_team *gpu = NULL == op->queue ? NULL : op->queue->gpu;
 

@@ -17,15 +17,14 @@
 
 /* ---- failures ---- */
 
-void mca_coll_gpuring_op_report_failure(const struct gr_op *op, int code, const char *what,
-                                        const char *reason)
+void gr_op_report_failure(const struct gr_op *op, int code, const char *what, const char *reason)
 {
-    mca_coll_gpuring_report_failure(op->queue->comm, op->id, op->seq, code, what, reason);
+    gr_report_failure(op->queue->comm, op->id, op->seq, code, what, reason);
 }
 
-void mca_coll_gpuring_op_report_error(const struct gr_op *op, int rc)
+void gr_op_report_error(const struct gr_op *op, int rc)
 {
-    mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", mca_coll_gpuring_error_text(rc));
+    gr_op_report_failure(op, GR_ERR_FAILED, "", gr_error_text(rc));
 }
 
 /* What a label says of a call: its root where it has one, and what a rank posts. */
@@ -39,8 +38,8 @@ static void describe_label(uint64_t label, char *text, size_t size)
     }
 }
 
-void mca_coll_gpuring_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq,
-                                        int code, const struct gr_label_pair *pair)
+void gr_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq, int code,
+                          const struct gr_label_pair *pair)
 {
     enum gr_coll theirs = gr_label_coll(pair->posted);
     char why[126], expected[32], posted[32];
@@ -49,7 +48,7 @@ void mca_coll_gpuring_report_difference(struct gr_comm *comm, enum gr_call_id id
     describe_label(pair->posted, posted, sizeof(posted));
     snprintf(why, sizeof(why), "expects %s of rank %d, which calls %s: %s", expected, pair->rank,
              theirs < GR_NCOLLS ? gr_coll_name(theirs) : "no collective", posted);
-    mca_coll_gpuring_report_failure(comm, id, seq, code, why, "");
+    gr_report_failure(comm, id, seq, code, why, "");
 }
 
 /* ---- the end ---- */
@@ -60,42 +59,42 @@ static bool is_started(const struct gr_op *op)
     return GR_OP_RUNNING == op->phase || GR_OP_LEAVING == op->phase;
 }
 
-void mca_coll_gpuring_op_over(struct gr_op *op, int rc)
+void gr_op_over(struct gr_op *op, int rc)
 {
     if (0 != rc && GR_ERR_FALLBACK != rc) {
-        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", mca_coll_gpuring_error_text(rc));
+        gr_op_report_failure(op, GR_ERR_FAILED, "", gr_error_text(rc));
     }
     op->rc = op->hooks->release(op, is_started(op) ? op->exec->finish(op, rc) : rc);
     if (op->rc != rc) {
-        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "results could not be copied: ",
-                                           mca_coll_gpuring_error_text(op->rc));
+        gr_op_report_failure(op, GR_ERR_FAILED,
+                             "results could not be copied: ", gr_error_text(op->rc));
     }
     op->phase = GR_OP_DONE;
 }
 
-void mca_coll_gpuring_op_end(struct gr_op *op)
+void gr_op_end(struct gr_op *op)
 {
     int rc = op->hooks->unpack(op);
 
-    mca_coll_gpuring_op_over(op, rc);
+    gr_op_over(op, rc);
 }
 
-void mca_coll_gpuring_op_count(const struct gr_op *op, bool zero_copy)
+void gr_op_count(const struct gr_op *op, bool zero_copy)
 {
     double us = 0 != op->start ? 1e6 * (gr_runtime_now() - op->start) : 0;
 
-    mca_coll_gpuring_stats_call(op->id, op->choice.way, op->exec->on_device, op->queue->team->p,
-                                gr_call_has_buffers(op->id) ? op->data.bytes : 0, us);
+    gr_stats_call(op->id, op->choice.way, op->exec->on_device, op->queue->team->p,
+                  gr_call_has_buffers(op->id) ? op->data.bytes : 0, us);
     if (zero_copy) {
-        mca_coll_gpuring_stats_zero_copy(op->id);
+        gr_stats_zero_copy(op->id);
     }
 }
 
-void mca_coll_gpuring_op_abort(struct gr_op *op, bool here, int rc)
+void gr_op_abort(struct gr_op *op, bool here, int rc)
 {
     if (is_started(op) && !op->exec->abort(op, here)) {
         op->phase = GR_OP_LEAVING;
     } else {
-        mca_coll_gpuring_op_over(op, rc);
+        gr_op_over(op, rc);
     }
 }

@@ -41,7 +41,7 @@ static enum gr_links device_links(const struct gr_op *op)
 
 static struct gr_setup *device_connect(struct gr_op *op, uint32_t number)
 {
-    return mca_coll_gpuring_setup_new_gpu(op->queue, op, number);
+    return gr_setup_new_gpu(op->queue, op, number);
 }
 
 static int device_prepare(struct gr_op *op)
@@ -96,7 +96,7 @@ static int begin_timing(struct gr_op *op)
                                 .whole = NULL == gpu->remote};
     struct gr_step_gate gate;
 
-    rc = mca_coll_gpuring_timing_begin(op->queue, &op->data.spec, &job, &none, &gate);
+    rc = gr_timing_begin(op->queue, &op->data.spec, &job, &none, &gate);
     if (0 == rc && NULL != gate.ops) {
         gr_gpu_op_gate(run, gate.ops, gate.ctx);
     }
@@ -121,12 +121,12 @@ static int device_start(struct gr_op *op)
     run->writing = false;
     run->leave_by = 0;
     gr_gpu_op_init(&run->op, gpu);
-    if (0 != mca_coll_gpuring_op_follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
+    if (0 != gr_op_follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
         return GR_ERR_FAILED;
     }
     if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) op->kernel, space,
                             op->agreed.zero_copy ? op->agreement.handles : NULL)) {
-        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "", gr_gpu_error());
+        gr_op_report_failure(op, GR_ERR_FAILED, "", gr_gpu_error());
         return GR_ERR_FAILED;
     }
     return begin_timing(op);
@@ -139,9 +139,9 @@ static int device_poll(struct gr_op *op, uint64_t *moved)
     int rc = gr_gpu_op_poll(&op->run.device.op, moved);
 
     if (GR_ERR_CUDA == rc || GR_ERR_GPU_SPACE == rc) {
-        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "a kernel failed: ", gr_gpu_error());
+        gr_op_report_failure(op, GR_ERR_FAILED, "a kernel failed: ", gr_gpu_error());
     } else if (rc < 0) {
-        mca_coll_gpuring_op_report_error(op, rc);
+        gr_op_report_error(op, rc);
     }
     return rc;
 }
@@ -164,10 +164,9 @@ static bool device_abort(struct gr_op *op, bool here)
         run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
     }
     if (here) {
-        mca_coll_gpuring_failure_tell(op->queue->comm);
+        gr_failure_tell(op->queue->comm);
     }
-    return (here && mca_coll_gpuring_failure_out(op->queue->comm)) ||
-           gr_runtime_now() > run->leave_by;
+    return (here && gr_failure_out(op->queue->comm)) || gr_runtime_now() > run->leave_by;
 }
 
 static int device_finish(struct gr_op *op, int rc)
@@ -175,7 +174,7 @@ static int device_finish(struct gr_op *op, int rc)
     struct gr_gpu_op *run = &op->run.device.op;
 
     if (0 == rc) {
-        mca_coll_gpuring_op_count(op, run->mapped > 0);
+        gr_op_count(op, run->mapped > 0);
     } else {
         gr_gpu_op_abort(run);
     }
@@ -217,7 +216,7 @@ static void device_explain(struct gr_op *op, char *text, size_t size)
         snprintf(text, size, "failed, other ranks may still write to its buffers");
         return;
     }
-    mca_coll_gpuring_timing_explain(op->queue, text, size);
+    gr_timing_explain(op->queue, text, size);
     used = explain_channels(op, way, text, size);
     n = gr_gpu_op_unsent(&op->run.device.op, ranks, 2 * GR_FAN);
     if (n > 0) {
@@ -230,7 +229,7 @@ static void device_explain(struct gr_op *op, char *text, size_t size)
     }
 }
 
-const struct gr_executor mca_coll_gpuring_run_device = {
+const struct gr_executor gr_run_device = {
     .on_device = true,
     .setup = GR_SETUP_GPU,
     .runs_steps = true,

@@ -47,7 +47,7 @@ static int way_of(const struct gr_op *op)
     return GR_WAY_MAILBOX == way ? gr_mailbox_way(op->data.spec.coll, op->comm->size) : way;
 }
 
-enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op)
+enum gr_links gr_op_host_links(const struct gr_op *op)
 {
     /* A persistent request has no queue while its init chooses the algorithm. */
     return NULL == op->queue
@@ -55,10 +55,9 @@ enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op)
                : gr_team_links(op->queue->team, way_of(op), op->root, op->choice.nchannels);
 }
 
-struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number)
+struct gr_setup *gr_host_connect(struct gr_op *op, uint32_t number)
 {
-    return mca_coll_gpuring_setup_new(op->queue, way_of(op), op->root, op->choice.nchannels,
-                                      number);
+    return gr_setup_new(op->queue, way_of(op), op->root, op->choice.nchannels, number);
 }
 
 /* ---- start ---- */
@@ -98,8 +97,7 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
     host->offered = r->direct && gr_copy_is_offered(r->coll) && !op->comm->oversubscribed
                         ? GR_OFFERED_BYTES
                         : 0;
-    host->zero_copy =
-        gr_algo_overwrites_sent(r->algo) ? 0 : mca_coll_gpuring_net_zero_copy(op->queue);
+    host->zero_copy = gr_algo_overwrites_sent(r->algo) ? 0 : gr_net_zero_copy(op->queue);
     host->pids = team->pids;
     host->later.bytes = 0;
     host->popped = 0;
@@ -139,7 +137,7 @@ static int find_bounce(struct gr_op *op)
     return NULL == op->kept.bounce ? GR_ERR_NOMEM : 0;
 }
 
-int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_backend *backend, void *ctx)
+int gr_host_start(struct gr_op *op, const struct gr_backend *backend, void *ctx)
 {
     const struct gr_data *data = &op->data;
     unsigned char *const space[3] = {
@@ -153,8 +151,8 @@ int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_backend *backe
     return data->spec.direct && gr_calls[op->id].reduces ? find_bounce(op) : 0;
 }
 
-void mca_coll_gpuring_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,
-                                      unsigned char *const space[3], struct gr_reducer reducer)
+void gr_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,
+                        unsigned char *const space[3], struct gr_reducer reducer)
 {
     gr_plan_build(&op->kept.plan, op->queue->team, r);
     set_host_op(op, r, space, reducer);
@@ -175,7 +173,7 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
                          team->rings.where[channel % 2], channel, op->kept.plan.split.nchunks);
 }
 
-int mca_coll_gpuring_host_time(struct gr_op *op)
+int gr_host_time(struct gr_op *op)
 {
     const struct gr_team *team = op->queue->team;
     const struct gr_plan_spec *r = &op->data.spec;
@@ -189,7 +187,7 @@ int mca_coll_gpuring_host_time(struct gr_op *op)
                                 .sched = sched_of,
                                 .ctx = op};
     struct gr_step_gate gate;
-    int rc = mca_coll_gpuring_timing_begin(op->queue, r, &job, &links, &gate);
+    int rc = gr_timing_begin(op->queue, r, &job, &links, &gate);
 
     if (0 == rc && NULL != gate.ops) {
         gr_stepper_gate(&op->run.host.stepper, gate.ops, gate.ctx);
@@ -220,13 +218,13 @@ static void report_refusal(const struct gr_op *op)
     int error = op->run.host.op.refused.error, rank = op->run.host.op.refused.rank;
 
     if (!atomic_exchange(&comm->process->copy_refused, true)) {
-        mca_coll_gpuring_warn("copy-refused", comm->rank, gr_comm_name(comm), rank,
-                              (int) op->queue->team->pids[rank], gr_calls[op->id].name,
-                              strerror(error), why_refused(error));
+        gr_warn("copy-refused", comm->rank, gr_comm_name(comm), rank,
+                (int) op->queue->team->pids[rank], gr_calls[op->id].name, strerror(error),
+                why_refused(error));
     }
 }
 
-int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved)
+int gr_host_poll(struct gr_op *op, uint64_t *moved)
 {
     int rc = gr_stepper_run(&op->run.host.stepper, moved);
 
@@ -235,15 +233,14 @@ int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved)
         op->run.host.op.refused.error = 0;
     }
     if (GR_ERR_DIFFER == rc || GR_ERR_TRUNCATE == rc) {
-        mca_coll_gpuring_report_difference(op->queue->comm, op->id, op->seq, rc,
-                                           &op->run.host.op.differs);
+        gr_report_difference(op->queue->comm, op->id, op->seq, rc, &op->run.host.op.differs);
     } else if (rc < 0) {
-        mca_coll_gpuring_op_report_error(op, rc);
+        gr_op_report_error(op, rc);
     }
     return rc;
 }
 
-bool mca_coll_gpuring_host_waits_near(struct gr_op *op)
+bool gr_host_waits_near(struct gr_op *op)
 {
     struct gr_host_run *run = &op->run.host;
     int ranks[2 * GR_FAN], n;
@@ -266,24 +263,24 @@ bool mca_coll_gpuring_host_waits_near(struct gr_op *op)
  * The network may still send from this rank's buffers. UCX completes each message in the end. Open
  * MPI may never complete one to a peer that is gone, so that wait ends after GR_LEAVE_SECONDS.
  */
-bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here)
+bool gr_host_abort(struct gr_op *op, bool here)
 {
     struct gr_host_run *run = &op->run.host;
 
     (void) here;
-    if (0 == run->op.zero_copy || mca_coll_gpuring_net_reclaim(op->queue)) {
+    if (0 == run->op.zero_copy || gr_net_reclaim(op->queue)) {
         return true;
     }
     if (0 == run->leave_by) {
         run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
     }
-    return mca_coll_gpuring_net_by_messages() && gr_runtime_now() > run->leave_by;
+    return gr_net_by_messages() && gr_runtime_now() > run->leave_by;
 }
 
-int mca_coll_gpuring_host_finish(struct gr_op *op, int rc)
+int gr_host_finish(struct gr_op *op, int rc)
 {
     if (0 == rc) {
-        mca_coll_gpuring_op_count(op, op->run.host.op.zero_copies > 0);
+        gr_op_count(op, op->run.host.op.zero_copies > 0);
     } else {
         gr_host_withdraw(&op->run.host.op);
     }
@@ -316,15 +313,15 @@ static size_t explain_channel(struct gr_op *op, const char *what, uint32_t c, ch
     return gr_text_ranks(text, size, used, ranks, n);
 }
 
-void mca_coll_gpuring_host_explain(struct gr_op *op, const char *what,
-                                   const char *(*other)(const struct gr_op *op, uint32_t channel),
-                                   char *text, size_t size)
+void gr_host_explain(struct gr_op *op, const char *what,
+                     const char *(*other)(const struct gr_op *op, uint32_t channel), char *text,
+                     size_t size)
 {
     const char *reason;
     size_t used;
     uint32_t c;
 
-    mca_coll_gpuring_timing_explain(op->queue, text, size);
+    gr_timing_explain(op->queue, text, size);
     used = strlen(text);
     for (c = 0; c < op->run.host.stepper.nchannels && used < size; c++) {
         reason = NULL == other ? NULL : other(op, c);
@@ -346,25 +343,25 @@ static int host_prepare(struct gr_op *op)
 
 static int host_start(struct gr_op *op)
 {
-    int rc = mca_coll_gpuring_host_start(op, &gr_host_backend, &op->run.host.op);
+    int rc = gr_host_start(op, &gr_host_backend, &op->run.host.op);
 
-    return 0 == rc ? mca_coll_gpuring_host_time(op) : rc;
+    return 0 == rc ? gr_host_time(op) : rc;
 }
 
 static void host_explain(struct gr_op *op, char *text, size_t size)
 {
-    mca_coll_gpuring_host_explain(op, gr_way_name(op->choice.way), NULL, text, size);
+    gr_host_explain(op, gr_way_name(op->choice.way), NULL, text, size);
 }
 
-const struct gr_executor mca_coll_gpuring_run_host = {
+const struct gr_executor gr_run_host = {
     .runs_steps = true,
-    .links = mca_coll_gpuring_host_links,
-    .connect = mca_coll_gpuring_host_connect,
+    .links = gr_op_host_links,
+    .connect = gr_host_connect,
     .prepare = host_prepare,
     .start = host_start,
-    .poll = mca_coll_gpuring_host_poll,
-    .waits_near = mca_coll_gpuring_host_waits_near,
-    .abort = mca_coll_gpuring_host_abort,
-    .finish = mca_coll_gpuring_host_finish,
+    .poll = gr_host_poll,
+    .waits_near = gr_host_waits_near,
+    .abort = gr_host_abort,
+    .finish = gr_host_finish,
     .explain = host_explain,
 };

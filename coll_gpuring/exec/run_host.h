@@ -22,37 +22,37 @@ struct gr_op;
 struct gr_setup;
 
 /* The links of the op's choice in host memory, boards included; see executor.h. */
-enum gr_links mca_coll_gpuring_host_links(const struct gr_op *op);
-struct gr_setup *mca_coll_gpuring_host_connect(struct gr_op *op, uint32_t number);
+enum gr_links gr_op_host_links(const struct gr_op *op);
+struct gr_setup *gr_host_connect(struct gr_op *op, uint32_t number);
 
 /*
  * Start the stepper on the plan of the op's choice, which is made when there is none yet. backend,
  * ctx: what moves the data, over op->run.host.op. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_host_start(struct gr_op *op, const struct gr_backend *backend, void *ctx);
+int gr_host_start(struct gr_op *op, const struct gr_backend *backend, void *ctx);
 
 /* The stepper has been started: let its steps be timed, where steps are. 0, or GR_ERR_... */
-int mca_coll_gpuring_host_time(struct gr_op *op);
+int gr_host_time(struct gr_op *op);
 
 /*
  * Start the stepper on a plan for another spec; its messages are copied into slots. space: the
  * buffers, by enum gr_space.
  */
-void mca_coll_gpuring_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,
-                                      unsigned char *const space[3], struct gr_reducer reducer);
+void gr_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,
+                        unsigned char *const space[3], struct gr_reducer reducer);
 
 /* The functions of struct gr_executor. */
-int mca_coll_gpuring_host_poll(struct gr_op *op, uint64_t *moved);
-bool mca_coll_gpuring_host_waits_near(struct gr_op *op);
-bool mca_coll_gpuring_host_abort(struct gr_op *op, bool here);
-int mca_coll_gpuring_host_finish(struct gr_op *op, int rc);
+int gr_host_poll(struct gr_op *op, uint64_t *moved);
+bool gr_host_waits_near(struct gr_op *op);
+bool gr_host_abort(struct gr_op *op, bool here);
+int gr_host_finish(struct gr_op *op, int rc);
 
 /*
  * Describe what each channel waits for. what: name of the steps in the text. other: NULL, or tells
  * for a channel what else than a rank it waits for, in words; NULL: nothing.
  */
-void mca_coll_gpuring_host_explain(struct gr_op *op, const char *what,
-                                   const char *(*other)(const struct gr_op *op, uint32_t channel),
-                                   char *text, size_t size);
+void gr_host_explain(struct gr_op *op, const char *what,
+                     const char *(*other)(const struct gr_op *op, uint32_t channel), char *text,
+                     size_t size);
 
 #endif

@@ -30,7 +30,7 @@ static enum gr_links leader_links(const struct gr_op *op)
 
 static struct gr_setup *leader_connect(struct gr_op *op, uint32_t number)
 {
-    return mca_coll_gpuring_setup_new(op->queue, GR_WAY_LEADER, 0, 1, number);
+    return gr_setup_new(op->queue, GR_WAY_LEADER, 0, 1, number);
 }
 
 static int leader_prepare(struct gr_op *op)
@@ -40,7 +40,7 @@ static int leader_prepare(struct gr_op *op)
 
 /* ---- start, progress, and the end ---- */
 
-void mca_coll_gpuring_leader_mark(const struct gr_op_queue *queue)
+void gr_leader_mark(const struct gr_op_queue *queue)
 {
     if (NULL != queue->gpu && NULL != queue->gpu->leader &&
         !gr_process_has_queues(queue->comm->process)) {
@@ -67,7 +67,7 @@ static int leader_start(struct gr_op *op)
     if (!gr_comm_begin_writing(op->queue->comm)) {
         return GR_ERR_FAILED;
     }
-    rc = mca_coll_gpuring_op_reached(op, gpu, true);
+    rc = gr_op_reached(op, gpu, true);
     if (rc < 0) {
         return rc;
     }
@@ -82,7 +82,7 @@ static int leader_start(struct gr_op *op)
 static int leader_poll(struct gr_op *op, uint64_t *moved)
 {
     struct gr_leader_op *run = &op->run.leader;
-    int rc = run->ready ? 1 : mca_coll_gpuring_op_reached(op, op->queue->gpu, false);
+    int rc = run->ready ? 1 : gr_op_reached(op, op->queue->gpu, false);
 
     if (1 != rc) {
         return 0 == rc ? GR_AGAIN : rc;
@@ -91,8 +91,7 @@ static int leader_poll(struct gr_op *op, uint64_t *moved)
     rc = gr_leader_poll(&run->run, moved);
     /* a persistent request has no other links */
     if (rc < 0 && (GR_ERR_FALLBACK != rc || op->persistent)) {
-        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED,
-                                           "the kernel of one device: ", gr_gpu_error());
+        gr_op_report_failure(op, GR_ERR_FAILED, "the kernel of one device: ", gr_gpu_error());
         return GR_ERR_FAILED;
     }
     return rc;
@@ -112,10 +111,9 @@ static bool leader_abort(struct gr_op *op, bool here)
     }
     stop_writing(op); /* this rank does not lead */
     if (here) {
-        mca_coll_gpuring_failure_tell(op->queue->comm);
+        gr_failure_tell(op->queue->comm);
     }
-    return (here && mca_coll_gpuring_failure_out(op->queue->comm)) ||
-           gr_runtime_now() > run->leave_by;
+    return (here && gr_failure_out(op->queue->comm)) || gr_runtime_now() > run->leave_by;
 }
 
 static int leader_finish(struct gr_op *op, int rc)
@@ -123,7 +121,7 @@ static int leader_finish(struct gr_op *op, int rc)
     const struct gr_leader_run *run = &op->run.leader.run;
 
     if (0 == rc) {
-        mca_coll_gpuring_op_count(op, !run->copied[0] && !run->copied[1]);
+        gr_op_count(op, !run->copied[0] && !run->copied[1]);
     }
     stop_writing(op);
     return rc;
@@ -146,7 +144,7 @@ static void leader_explain(struct gr_op *op, char *text, size_t size)
     }
 }
 
-const struct gr_executor mca_coll_gpuring_run_leader = {
+const struct gr_executor gr_run_leader = {
     .on_device = true,
     .setup = GR_SETUP_LEADER,
     .links = leader_links,

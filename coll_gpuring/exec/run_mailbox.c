@@ -78,7 +78,7 @@ static int report_difference(const struct gr_op *op, int rc)
         gr_mailbox_difference(&boards->box, posts_in_turn(op) ? &c->now : &c->whole);
 
     pair.rank = boards->group.first + pair.rank * boards->group.step;
-    mca_coll_gpuring_report_difference(op->queue->comm, op->id, op->seq, rc, &pair);
+    gr_report_difference(op->queue->comm, op->id, op->seq, rc, &pair);
     return rc;
 }
 
@@ -115,14 +115,13 @@ static bool mailbox_abort(struct gr_op *op, bool here)
 static int mailbox_finish(struct gr_op *op, int rc)
 {
     if (0 == rc) {
-        mca_coll_gpuring_op_count(op, false);
+        gr_op_count(op, false);
     }
     return rc;
 }
 
-void mca_coll_gpuring_mailbox_explain(const struct gr_boards *boards,
-                                      const struct gr_mailbox_call *call, const char *what,
-                                      char *text, size_t size)
+void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_call *call,
+                        const char *what, char *text, size_t size)
 {
     const struct gr_mailbox *box = &boards->box;
     const struct gr_group *g = &boards->group;
@@ -146,8 +145,8 @@ static void mailbox_explain(struct gr_op *op, char *text, size_t size)
     char what[32] = "mailbox";
 
     if (!posts_in_turn(op)) {
-        mca_coll_gpuring_mailbox_explain(gr_team_boards(op->queue->team, GR_WAY_MAILBOX), &c->whole,
-                                         what, text, size);
+        gr_mailbox_explain(gr_team_boards(op->queue->team, GR_WAY_MAILBOX), &c->whole, what, text,
+                           size);
         return;
     }
     if (gr_is_grouped(op->comm->size)) {
@@ -155,12 +154,12 @@ static void mailbox_explain(struct gr_op *op, char *text, size_t size)
                  GR_COLL_ALLTOALL == c->whole.coll ? "mailbox, dimension %d" : "mailbox, level %d",
                  c->at);
     }
-    mca_coll_gpuring_mailbox_explain(gr_grouped_at(c), &c->now, what, text, size);
+    gr_mailbox_explain(gr_grouped_at(c), &c->now, what, text, size);
 }
 
-const struct gr_executor mca_coll_gpuring_run_mailbox = {
-    .links = mca_coll_gpuring_host_links,
-    .connect = mca_coll_gpuring_host_connect,
+const struct gr_executor gr_run_mailbox = {
+    .links = gr_op_host_links,
+    .connect = gr_host_connect,
     .prepare = mailbox_prepare,
     .start = mailbox_start,
     .poll = mailbox_poll,

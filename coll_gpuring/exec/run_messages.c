@@ -194,8 +194,7 @@ static int messages_poll(struct gr_op *op, uint64_t *moved)
     int rc = progress_messages(op, moved);
 
     if (rc < 0) {
-        mca_coll_gpuring_op_report_failure(op, GR_ERR_FAILED, "",
-                                           "Open MPI could not send or receive a message");
+        gr_op_report_failure(op, GR_ERR_FAILED, "", "Open MPI could not send or receive a message");
     }
     return rc;
 }
@@ -212,7 +211,7 @@ static int messages_finish(struct gr_op *op, int rc)
 {
     (void) op;
     if (0 == rc) {
-        mca_coll_gpuring_stats_fallback(op->fallback);
+        gr_stats_fallback(op->fallback);
     }
     return rc;
 }
@@ -230,7 +229,7 @@ static void messages_explain(struct gr_op *op, char *text, size_t size)
     snprintf(text, size, "messages, all received, waits for rank %d to receive", r);
 }
 
-const struct gr_executor mca_coll_gpuring_run_messages = {
+const struct gr_executor gr_run_messages = {
     .sends_messages = true,
     .links = messages_links,
     .prepare = messages_prepare,

@@ -81,13 +81,12 @@ static int reserve(struct gr_setup *s)
                        : gr_team_join(j, s->queue->team, s->pool, s->way, s->root, s->nchannels);
 
     if (0 == rc) {
-        rc = mca_coll_gpuring_endpoints_reserve(&s->net, endpoints_of(&j->in),
-                                                endpoints_of(&j->out));
+        rc = gr_endpoints_reserve(&s->net, endpoints_of(&j->in), endpoints_of(&j->out));
     }
     if (0 == rc) {
         fill_endpoints(s, s->net.in, 0);
         fill_endpoints(s, s->net.out, 1);
-        mca_coll_gpuring_endpoints_begin(&s->net, &j->status);
+        gr_endpoints_begin(&s->net, &j->status);
     }
     return rc;
 }
@@ -108,10 +107,10 @@ static int post_side(struct gr_setup *s, bool send, bool writes, size_t handle_a
         struct gr_connection *c = gr_connection_at(&s->join, side, k);
         struct gr_net_endpoint *end = k < side->near ? NULL : &ends[k - side->near];
 
-        rc = NULL == end ? mca_coll_gpuring_setup_post(s, send, (unsigned char *) c + handle_at,
-                                                       s->join.memory->handle_size, c->rank)
-                         : mca_coll_gpuring_setup_post(s, send, send ? &end->mine : &end->theirs,
-                                                       sizeof(end->mine), c->rank);
+        rc = NULL == end ? gr_setup_post(s, send, (unsigned char *) c + handle_at,
+                                         s->join.memory->handle_size, c->rank)
+                         : gr_setup_post(s, send, send ? &end->mine : &end->theirs,
+                                         sizeof(end->mine), c->rank);
     }
     return rc;
 }
@@ -123,7 +122,7 @@ static int post_handles(struct gr_setup *s)
     int rc;
 
     s->state = GR_SETUP_HANDLES;
-    if (0 != reserve(s) || 0 != mca_coll_gpuring_setup_reserve(s, s->join.in.n + s->join.out.n)) {
+    if (0 != reserve(s) || 0 != gr_setup_reserve(s, s->join.in.n + s->join.out.n)) {
         return GR_ERR_NOMEM;
     }
     at = s->join.memory->handle_at;
@@ -140,7 +139,7 @@ static int post_replies(struct gr_setup *s)
     int rc;
 
     s->state = GR_SETUP_REPLIES;
-    mca_coll_gpuring_endpoints_reply(&s->net, &s->join.status);
+    gr_endpoints_reply(&s->net, &s->join.status);
     gr_join_reply(&s->join);
     s->awaited = near ? j->in.n : endpoints_of(&j->in);
     rc = post_side(s, false, false, j->memory->reply_at, near ? 0 : j->in.near);
@@ -206,7 +205,7 @@ static int begin_agreement(struct gr_setup *s)
     if (!s->device && !gr_way_has_boards(s->way)) {
         test_direct(s->queue->team, s->queue->comm);
     }
-    mca_coll_gpuring_endpoints_map(&s->net, &s->join.status);
+    gr_endpoints_map(&s->net, &s->join.status);
     s->result.status = gr_join_map(&s->join, &s->result.agreed);
     s->result.status = 0 == s->result.status ? gr_pool_check(s->pool) : s->result.status;
     if (0 == s->result.status && has_leader(s)) {
@@ -219,22 +218,22 @@ static int begin_agreement(struct gr_setup *s)
     }
     s->state = GR_SETUP_AGREE;
     s->rounds = (struct gr_dissemination) {.comm = s->queue->comm,
-                                           .tag = mca_coll_gpuring_setup_phase_tag(s),
+                                           .tag = gr_setup_phase_tag(s),
                                            .bytes = sizeof(s->result),
                                            .mine = &s->result,
                                            .sent = &s->sent,
                                            .heard = &s->heard,
                                            .combine = combine};
-    return mca_coll_gpuring_dissemination_begin(&s->rounds);
+    return gr_dissemination_begin(&s->rounds);
 }
 
 static int begin(struct gr_setup *s)
 {
-    s->pool = mca_coll_gpuring_pool(s->queue->comm->process);
+    s->pool = gr_process_pool(s->queue->comm->process);
     if (NULL == s->pool) {
         return GR_ERR_NOMEM;
     }
-    return s->device && NULL == s->queue->gpu ? mca_coll_gpuring_setup_devices(s) : post_handles(s);
+    return s->device && NULL == s->queue->gpu ? gr_setup_devices(s) : post_handles(s);
 }
 
 /* Begin the next phase, as this one is done. *over: there is none. */
@@ -246,10 +245,10 @@ static int next(struct gr_setup *s, bool *over)
     case GR_SETUP_NEW:
         return begin(s);
     case GR_SETUP_DEVICES:
-        return mca_coll_gpuring_setup_order(s);
+        return gr_setup_order(s);
     case GR_SETUP_ORDER:
-        rc = mca_coll_gpuring_setup_team(s);
-        if (0 == rc && GR_KERNELS_OF_ALL != mca_coll_gpuring_device_use(s->queue->comm, s->op)) {
+        rc = gr_setup_team(s);
+        if (0 == rc && GR_KERNELS_OF_ALL != gr_device_use_of(s->queue->comm, s->op)) {
             s->way = GR_WAY_LEADER; /* no links: the op chooses anew */
         }
         return 0 == rc ? post_handles(s) : rc;
@@ -264,14 +263,14 @@ static int next(struct gr_setup *s, bool *over)
     return 0;
 }
 
-int mca_coll_gpuring_setup_poll(void *ctx, uint64_t *moved)
+int gr_setup_poll(void *ctx, uint64_t *moved)
 {
     struct gr_setup *s = ctx;
     bool over = false;
     int rc;
 
     for (;;) {
-        rc = GR_SETUP_AGREE == s->state ? mca_coll_gpuring_dissemination_poll(&s->rounds, moved)
+        rc = GR_SETUP_AGREE == s->state ? gr_dissemination_poll(&s->rounds, moved)
                                         : poll_messages(s);
         if (GR_DONE != rc) {
             return rc;
@@ -300,26 +299,26 @@ static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int wa
         s->net = (struct gr_net_ends) {.queue = queue, .why = s->why, .why_size = sizeof(s->why)};
         s->way = way;
         s->root = root;
-        s->tag = mca_coll_gpuring_setup_tag(number);
+        s->tag = gr_setup_tag(number);
     }
     return s;
 }
 
-struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root,
-                                            uint32_t nchannels, uint32_t number)
+struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int way, int root, uint32_t nchannels,
+                              uint32_t number)
 {
     struct gr_setup *s = setup_new(false, queue, way, root, number);
 
     if (NULL != s) {
         s->nchannels = gr_team_channels(queue->team, way, nchannels);
         gr_team_ask(queue->team, way, root, s->nchannels);
-        mca_coll_gpuring_setup_announce(s);
+        gr_setup_announce(s);
     }
     return s;
 }
 
-struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
-                                                uint32_t number)
+struct gr_setup *gr_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
+                                  uint32_t number)
 {
     struct gr_setup *s = setup_new(true, queue, op->choice.way, op->root, number);
 
@@ -329,15 +328,15 @@ struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const
     return s;
 }
 
-void mca_coll_gpuring_setup_end(struct gr_setup *s)
+void gr_setup_end(struct gr_setup *s)
 {
     struct gr_comm *comm = s->queue->comm;
 
     if (0 == comm->nonce[s->queue->order]) {
         comm->nonce[s->queue->order] = s->result.nonce;
     }
-    mca_coll_gpuring_setup_log(s);
-    mca_coll_gpuring_endpoints_end(&s->net, s->result.status);
+    gr_setup_log(s);
+    gr_endpoints_end(&s->net, s->result.status);
     gr_join_end(&s->join, s->result.status, &s->result.agreed);
     if (0 == s->result.status && has_leader(s)) {
         gr_leader_accept(s->queue->gpu->leader, gr_team_boards(s->queue->team, GR_WAY_LEADER));

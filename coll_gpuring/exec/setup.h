@@ -51,13 +51,13 @@ struct gr_dissemination {
 };
 
 /* Begin. 0, or GR_ERR_FAILED. */
-int mca_coll_gpuring_dissemination_begin(struct gr_dissemination *d);
+int gr_dissemination_begin(struct gr_dissemination *d);
 
 /* Progress. Adds the number of completed rounds to *moved. An enum gr_status, or GR_ERR_FAILED. */
-int mca_coll_gpuring_dissemination_poll(struct gr_dissemination *d, uint64_t *moved);
+int gr_dissemination_poll(struct gr_dissemination *d, uint64_t *moved);
 
 /* The rank whose message the round waits for. */
-int mca_coll_gpuring_dissemination_awaits(const struct gr_dissemination *d);
+int gr_dissemination_awaits(const struct gr_dissemination *d);
 
 /* ---- a set-up ---- */
 
@@ -128,50 +128,50 @@ struct gr_setup {
  * determine the device of the first set-up, and op must outlive it. number: from gr_setup_number()
  * at the time of the call, so that it is the same on all ranks. NULL: no memory.
  */
-struct gr_setup *mca_coll_gpuring_setup_new(struct gr_op_queue *queue, int way, int root,
-                                            uint32_t nchannels, uint32_t number);
-struct gr_setup *mca_coll_gpuring_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
-                                                uint32_t number);
+struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int way, int root, uint32_t nchannels,
+                              uint32_t number);
+struct gr_setup *gr_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
+                                  uint32_t number);
 
 /*
  * Progress a set-up; the first call begins the exchange. Adds the number of completed phases to
- * *moved. Returns an enum gr_status, or a negative error code. For mca_coll_gpuring_wait().
+ * *moved. Returns an enum gr_status, or a negative error code. For gr_poll_to_end().
  */
-int mca_coll_gpuring_setup_poll(void *setup, uint64_t *moved);
+int gr_setup_poll(void *setup, uint64_t *moved);
 
 /* After GR_DONE: the team takes the links, or, on all ranks, none. Frees the set-up. */
-void mca_coll_gpuring_setup_end(struct gr_setup *setup);
+void gr_setup_end(struct gr_setup *setup);
 
 /* ---- messages (setup_messages.c) ---- */
 
 /* The highest of the GR_SETUP_TAGS tags of the set-up with that number. */
-int mca_coll_gpuring_setup_tag(uint32_t number);
+int gr_setup_tag(uint32_t number);
 
 /* The tag of the messages of the phase s->state. */
-int mca_coll_gpuring_setup_phase_tag(const struct gr_setup *s);
+int gr_setup_phase_tag(const struct gr_setup *s);
 
 /*
  * Post a message of the phase s->state: send bytes from buf to a rank, or receive them from it.
  * Uses one of the reserved messages. 0, or GR_ERR_...
  */
-int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank);
+int gr_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank);
 
 /* Reserve n messages, in place of those before. 0, or GR_ERR_NOMEM. */
-int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n);
+int gr_setup_reserve(struct gr_setup *s, int n);
 
 /* ---- words: what set-ups wait for, and why they failed (setup_diagnose.c) ---- */
 
-/* Write to text[size] what a set-up waits for. For mca_coll_gpuring_wait(). */
-void mca_coll_gpuring_setup_explain(void *setup, char *text, size_t size);
+/* Write to text[size] what a set-up waits for. For gr_poll_to_end(). */
+void gr_setup_explain(void *setup, char *text, size_t size);
 
 /* Log what a set-up of links in host memory is going to need, before it sends anything: rank 0. */
-void mca_coll_gpuring_setup_announce(const struct gr_setup *s);
+void gr_setup_announce(const struct gr_setup *s);
 
 /*
  * Log the result of a set-up: why it failed, or that links are slow. Once per process and reason,
  * on one rank.
  */
-void mca_coll_gpuring_setup_log(const struct gr_setup *s);
+void gr_setup_log(const struct gr_setup *s);
 
 /*
  * ---- the phases of a communicator's first set-up on devices (gpu_order.c) ----
@@ -181,16 +181,16 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s);
  */
 
 /* Pick this rank's device, and post the messages that tell rank 0 of it. */
-int mca_coll_gpuring_setup_devices(struct gr_setup *s);
+int gr_setup_devices(struct gr_setup *s);
 
 /* Rank 0 has all devices: it decides the order. Post the messages that tell it to all ranks. */
-int mca_coll_gpuring_setup_order(struct gr_setup *s);
+int gr_setup_order(struct gr_setup *s);
 
 /* The order is known: create the team of the queue, without links. */
-int mca_coll_gpuring_setup_team(struct gr_setup *s);
+int gr_setup_team(struct gr_setup *s);
 
 /* At the end of the component: forget the order that was found last. */
-void mca_coll_gpuring_order_close(void);
+void gr_order_close(void);
 
 /* ---- how kernels do a call: each rank's, one for all ranks, or none ---- */
 
@@ -205,12 +205,12 @@ enum gr_device_use {
  * has found, which is the same on all ranks. Before it nothing is known, and the answer is
  * GR_KERNELS_OF_ALL. Who forces an algorithm gets it.
  */
-enum gr_device_use mca_coll_gpuring_device_use(const struct gr_comm *comm, const struct gr_op *op);
+enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_op *op);
 
 /* The way that the call's collective is to take, by parameter; -1: by the model. */
-int mca_coll_gpuring_forced_way(const struct gr_comm *comm, const struct gr_op *op);
+int gr_forced_way(const struct gr_comm *comm, const struct gr_op *op);
 
 /* The same, of the ways that the model knows: not of a leader. */
-int mca_coll_gpuring_forced_algorithm(const struct gr_comm *comm, const struct gr_op *op);
+int gr_forced_algorithm(const struct gr_comm *comm, const struct gr_op *op);
 
 #endif

@@ -46,7 +46,7 @@ static int awaited_rank(const struct gr_setup *s, int k)
     }
 }
 
-void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
+void gr_setup_explain(void *ctx, char *text, size_t size)
 {
     static const char *const phases[] = {[GR_SETUP_DEVICES] = "devices",
                                          [GR_SETUP_ORDER] = "order",
@@ -63,7 +63,7 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     if (GR_SETUP_AGREE == s->state) {
         snprintf(text, size, "set-up of %s%s, agreement at distance %d, waits for rank %d",
                  gr_way_name(s->way), where(s), s->rounds.distance,
-                 mca_coll_gpuring_dissemination_awaits(&s->rounds));
+                 gr_dissemination_awaits(&s->rounds));
         return;
     }
     used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way),
@@ -75,16 +75,16 @@ void mca_coll_gpuring_setup_explain(void *ctx, char *text, size_t size)
     }
 }
 
-void mca_coll_gpuring_setup_announce(const struct gr_setup *s)
+void gr_setup_announce(const struct gr_setup *s)
 {
     const struct gr_comm *comm = s->queue->comm;
     struct gr_need need;
 
-    if (s->device || gr_way_has_boards(s->way) || !mca_coll_gpuring_should_log(comm->rank, 2)) {
+    if (s->device || gr_way_has_boards(s->way) || !gr_should_log(comm->rank, 2)) {
         return;
     }
     need = gr_team_need(s->queue->team, s->way, s->nchannels);
-    mca_coll_gpuring_print(
+    gr_print(
         "gpuring: set-up of %s%s on %s: up to %d links and %d messages of a rank, %zu KiB per rank",
         gr_way_name(s->way), where(s), gr_comm_name(comm), need.links, need.messages,
         (need.bytes + 1023) / 1024);
@@ -107,8 +107,7 @@ static void warn_unmapped(const struct gr_setup *s)
 
     if (!said && s->device && rank == s->result.agreed.gpu.unmapped) {
         said = true;
-        mca_coll_gpuring_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->join.unmapped,
-                              s->join.why);
+        gr_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->join.unmapped, s->join.why);
     }
 }
 
@@ -130,22 +129,21 @@ static void log_slots(const struct gr_setup *s)
     int found, all = s->net.nin + s->net.nout;
     const char *why;
 
-    if (!s->device || 0 == all || !mca_coll_gpuring_should_log(s->queue->comm->rank, 2)) {
+    if (!s->device || 0 == all || !gr_should_log(s->queue->comm->rank, 2)) {
         return;
     }
     found = on_device(&j->in) + on_device(&j->out);
-    why = mca_coll_gpuring_net_no_rdma(s->queue);
+    why = gr_net_no_rdma(s->queue);
     why = NULL != why                    ? why
           : GR_RDMA_NONE == j->gpu->rdma ? "the device has no GPUDirect RDMA, or no flush for it"
                                          : "the device is out of memory";
-    mca_coll_gpuring_print(
-        "gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
-        "%d in pinned host memory%s%s%s",
-        gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
-        found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
+    gr_print("gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
+             "%d in pinned host memory%s%s%s",
+             gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
+             found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
 }
 
-void mca_coll_gpuring_setup_log(const struct gr_setup *s)
+void gr_setup_log(const struct gr_setup *s)
 {
     static bool said[16];
     int status = s->result.status;
@@ -162,36 +160,35 @@ void mca_coll_gpuring_setup_log(const struct gr_setup *s)
     said[-status % 16] = true;
     switch (status) {
     case GR_ERR_SPACE:
-        mca_coll_gpuring_warn("shm-full", name,
-                              (s->join.memory->host_bytes(&s->join) + 1023) / 1024,
-                              s->join.memory->name);
+        gr_warn("shm-full", name, (s->join.memory->host_bytes(&s->join) + 1023) / 1024,
+                s->join.memory->name);
         break;
     case GR_ERR_LIMIT:
-        mca_coll_gpuring_warn("shm-limit", name, gr_settings.pool_mib);
+        gr_warn("shm-limit", name, gr_settings.pool_mib);
         break;
     case GR_ERR_FOREIGN:
-        mca_coll_gpuring_warn("shm-foreign", name);
+        gr_warn("shm-foreign", name);
         break;
     case GR_ERR_NET:
     case GR_ERR_UNREACHED:
     case GR_ERR_LOST:
-        mca_coll_gpuring_endpoints_tell(&s->net);
+        gr_endpoints_tell(&s->net);
         break;
     case GR_ERR_NODRIVER:
     case GR_ERR_NODEVICE:
-        mca_coll_gpuring_warn("no-gpu", s->result.rank, name, s->why);
+        gr_warn("no-gpu", s->result.rank, name, s->why);
         break;
     case GR_ERR_GPU_SPACE:
-        mca_coll_gpuring_warn("gpu-full", s->result.rank, name, device_mib(s), s->why);
+        gr_warn("gpu-full", s->result.rank, name, device_mib(s), s->why);
         break;
     case GR_ERR_GPU_LIMIT:
-        mca_coll_gpuring_warn("gpu-limit", name, s->result.rank, gr_settings.device_pool_mib);
+        gr_warn("gpu-limit", name, s->result.rank, gr_settings.device_pool_mib);
         break;
     case GR_ERR_CUDA:
     case GR_ERR_PEER:
-        mca_coll_gpuring_warn("gpu-error", s->result.rank, name, s->why);
+        gr_warn("gpu-error", s->result.rank, name, s->why);
         break;
     default:
-        mca_coll_gpuring_warn("shm-error", name, status);
+        gr_warn("shm-error", name, status);
     }
 }

@@ -12,7 +12,7 @@
 
 /* ---- dissemination ---- */
 
-int mca_coll_gpuring_dissemination_awaits(const struct gr_dissemination *d)
+int gr_dissemination_awaits(const struct gr_dissemination *d)
 {
     return (d->comm->rank - d->distance + d->comm->size) % d->comm->size;
 }
@@ -22,18 +22,18 @@ static int post_round(struct gr_dissemination *d)
     int to = (d->comm->rank + d->distance) % d->comm->size, rc;
 
     memcpy(d->sent, d->mine, d->bytes);
-    rc = gr_runtime_receive(d->comm, d->heard, d->bytes, mca_coll_gpuring_dissemination_awaits(d),
-                            d->tag, &d->messages[0]);
+    rc = gr_runtime_receive(d->comm, d->heard, d->bytes, gr_dissemination_awaits(d), d->tag,
+                            &d->messages[0]);
     return 0 == rc ? gr_runtime_send(d->comm, d->sent, d->bytes, to, d->tag, &d->messages[1]) : rc;
 }
 
-int mca_coll_gpuring_dissemination_begin(struct gr_dissemination *d)
+int gr_dissemination_begin(struct gr_dissemination *d)
 {
     d->distance = 1;
     return d->distance < d->comm->size ? post_round(d) : 0;
 }
 
-int mca_coll_gpuring_dissemination_poll(struct gr_dissemination *d, uint64_t *moved)
+int gr_dissemination_poll(struct gr_dissemination *d, uint64_t *moved)
 {
     int rc;
 
@@ -55,12 +55,12 @@ int mca_coll_gpuring_dissemination_poll(struct gr_dissemination *d, uint64_t *mo
 
 /* ---- a set-up ---- */
 
-int mca_coll_gpuring_setup_tag(uint32_t number)
+int gr_setup_tag(uint32_t number)
 {
     return gr_runtime_tag(GR_TAGS_SETUPS) - GR_SETUP_TAGS * (int) (number % GR_TAGGED_SETUPS);
 }
 
-int mca_coll_gpuring_setup_phase_tag(const struct gr_setup *s)
+int gr_setup_phase_tag(const struct gr_setup *s)
 {
     /*
      * From the highest tag of the set-up down. DEVICES and HANDLES share one: each rank sends its
@@ -75,16 +75,16 @@ int mca_coll_gpuring_setup_phase_tag(const struct gr_setup *s)
     return s->tag - below[s->state];
 }
 
-int mca_coll_gpuring_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank)
+int gr_setup_post(struct gr_setup *s, bool send, void *buf, size_t bytes, int rank)
 {
     struct gr_message **message = &s->messages[s->nmessages++];
-    int tag = mca_coll_gpuring_setup_phase_tag(s);
+    int tag = gr_setup_phase_tag(s);
 
     return send ? gr_runtime_send(s->queue->comm, buf, bytes, rank, tag, message)
                 : gr_runtime_receive(s->queue->comm, buf, bytes, rank, tag, message);
 }
 
-int mca_coll_gpuring_setup_reserve(struct gr_setup *s, int n)
+int gr_setup_reserve(struct gr_setup *s, int n)
 {
     free(s->messages);
     s->messages = gr_calloc((size_t) n + 1, sizeof(struct gr_message *)); /* + 1: n may be 0 */

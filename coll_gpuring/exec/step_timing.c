@@ -47,7 +47,7 @@ static bool is_timed(const struct gr_op_queue *queue)
     return queue->team->notes.nchannels > 0;
 }
 
-bool mca_coll_gpuring_timing_asks(const struct gr_op_queue *queue)
+bool gr_timing_asks(const struct gr_op_queue *queue)
 {
     return is_timed(queue) && GR_LINKS_NONE == gr_team_links(queue->team, GR_WAY_NOTES, 0, 1);
 }
@@ -77,10 +77,9 @@ static void warn(struct gr_op_queue *queue)
     const struct gr_timing_report *r = &t->timer.report;
 
     if (r->pauses != t->reported && 0 == queue->team->rank) {
-        mca_coll_gpuring_warn("timing-off", gr_comm_name(queue->comm), GR_LATE_CALLS,
-                              r->pauses < GR_MAX_PAUSES
-                                  ? "for some calls; then latencies are measured again"
-                                  : "for good");
+        gr_warn("timing-off", gr_comm_name(queue->comm), GR_LATE_CALLS,
+                r->pauses < GR_MAX_PAUSES ? "for some calls; then latencies are measured again"
+                                          : "for good");
     }
     t->reported = r->pauses;
 }
@@ -94,9 +93,9 @@ static bool is_same(const struct gr_plan_spec *a, const struct gr_plan_spec *b)
            a->direct == b->direct && a->direct_bytes == b->direct_bytes;
 }
 
-int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
-                                  const struct gr_timing_job *job,
-                                  const struct gr_timer_links *links, struct gr_step_gate *gate)
+int gr_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
+                    const struct gr_timing_job *job, const struct gr_timer_links *links,
+                    struct gr_step_gate *gate)
 {
     struct gr_timing *t;
     int rc;
@@ -121,7 +120,7 @@ int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_pla
     return 0;
 }
 
-void mca_coll_gpuring_timing_explain(const struct gr_op_queue *queue, char *text, size_t size)
+void gr_timing_explain(const struct gr_op_queue *queue, char *text, size_t size)
 {
     text[0] = '\0';
     if (NULL != queue->timing) {
@@ -129,10 +128,10 @@ void mca_coll_gpuring_timing_explain(const struct gr_op_queue *queue, char *text
     }
 }
 
-void mca_coll_gpuring_timing_free(struct gr_op_queue *queue)
+void gr_timing_free(struct gr_op_queue *queue)
 {
     if (NULL != queue->timing) {
-        mca_coll_gpuring_stats_timing(&queue->timing->timer.report);
+        gr_stats_timing(&queue->timing->timer.report);
         gr_timer_free(&queue->timing->timer);
         free(queue->timing);
         queue->timing = NULL;

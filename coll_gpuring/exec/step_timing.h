@@ -15,7 +15,7 @@ struct gr_timing_job;
 /*
  * Whether the queue times steps and has not asked for the links of notes yet. Equal on all ranks.
  */
-bool mca_coll_gpuring_timing_asks(const struct gr_op_queue *queue);
+bool gr_timing_asks(const struct gr_op_queue *queue);
 
 /* Says when the steps of an executor begin. */
 struct gr_step_gate {
@@ -28,14 +28,14 @@ struct gr_step_gate {
  * job: the steps; the same job->sched for all calls of an executor. links: those of its messages.
  * 0, or GR_ERR_...
  */
-int mca_coll_gpuring_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
-                                  const struct gr_timing_job *job,
-                                  const struct gr_timer_links *links, struct gr_step_gate *gate);
+int gr_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
+                    const struct gr_timing_job *job, const struct gr_timer_links *links,
+                    struct gr_step_gate *gate);
 
 /* Write what the timer waits for, in words; "" where it waits for nothing. */
-void mca_coll_gpuring_timing_explain(const struct gr_op_queue *queue, char *text, size_t size);
+void gr_timing_explain(const struct gr_op_queue *queue, char *text, size_t size);
 
 /* Add the timer's numbers to the report, and free it. */
-void mca_coll_gpuring_timing_free(struct gr_op_queue *queue);
+void gr_timing_free(struct gr_op_queue *queue);
 
 #endif

@@ -25,15 +25,15 @@ static void tell_constants(const mca_coll_gpuring_module_t *module)
 
     if (!told && 0 > module->refused && NULL == module->comm.remote) {
         told = true;
-        mca_coll_gpuring_print("gpuring: the cost model's constants inside a node: %s",
-                               mca_coll_gpuring_constants_text(false));
+        gr_print("gpuring: the cost model's constants inside a node: %s",
+                 mca_coll_gpuring_constants_text(false));
     }
     if (0 > module->refused && NULL != module->comm.remote && !module->comm.measures_network) {
-        mca_coll_gpuring_print("gpuring: %s, the cost model's constants between nodes: %s",
-                               gr_ompi_name(module->comm.mpi),
-                               mca_coll_gpuring_network_text(
-                                   &module->comm, &module->comm.network[GR_ORDER_BLOCKING].network,
-                                   text, sizeof(text)));
+        gr_print("gpuring: %s, the cost model's constants between nodes: %s",
+                 gr_ompi_name(module->comm.mpi),
+                 gr_comm_network_text(&module->comm,
+                                      &module->comm.network[GR_ORDER_BLOCKING].network, text,
+                                      sizeof(text)));
     }
 }
 
@@ -43,29 +43,27 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     int rc;
 
     mca_coll_gpuring_comm_bind(&module->comm, comm);
-    mca_coll_gpuring_failure_enlist(&module->comm);
+    gr_failure_enlist(&module->comm);
     rc = mca_coll_gpuring_modex_decide(module, comm);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         module->comm.torus =
             mca_coll_gpuring_torus(comm, &module->comm.params, &module->comm.cluster);
-        rc =
-            mca_coll_gpuring_to_ompi(mca_coll_gpuring_queue_make(&module->comm, GR_ORDER_BLOCKING));
+        rc = mca_coll_gpuring_to_ompi(gr_queue_make(&module->comm, GR_ORDER_BLOCKING));
         if (OMPI_SUCCESS == rc && NULL != module->comm.remote) {
-            module->comm.agreement_choice = mca_coll_gpuring_choose_agreement(&module->comm);
+            module->comm.agreement_choice = gr_choose_agreement(&module->comm);
         }
     }
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    if (0 > module->refused && mca_coll_gpuring_failure_decided(&module->comm)) {
+    if (0 > module->refused && gr_failure_decided(&module->comm)) {
         /* without it a rank that failed waits longer for this one */
-        (void) mca_coll_gpuring_queues_open(&gr_process);
+        (void) gr_queues_open(&gr_process);
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
     if (gr_ompi_should_log(comm, 1)) {
-        mca_coll_gpuring_print(
-            "gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
-            0 > module->refused ? "taken" : mca_coll_gpuring_fallback_name(module->refused));
+        gr_print("gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
+                 0 > module->refused ? "taken" : mca_coll_gpuring_fallback_name(module->refused));
         tell_constants(module);
     }
     return OMPI_SUCCESS;

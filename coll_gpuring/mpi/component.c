@@ -102,7 +102,7 @@ static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int 
 {
     const struct gr_settings *c = &gr_settings;
     mca_coll_gpuring_module_t *module;
-    bool gpu = mca_coll_gpuring_gpu_possible(), late = mca_coll_gpuring_gpu_may_come();
+    bool gpu = gr_gpu_possible(), late = gr_gpu_may_come();
     /* coll/self does what one rank alone does in host memory */
     bool host = 0 != c->params.value[GR_PARAM_HOST] && ompi_comm_size(comm) > 1 &&
                 !OMPI_COMM_IS_INTER(comm);
@@ -130,7 +130,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     GR_FOR_EACH_FUNCTION(CLEAR)
 #undef CLEAR
     module->saves = false;
-    mca_coll_gpuring_comm_init(&module->comm, &gr_process);
+    gr_comm_init(&module->comm, &gr_process);
     module->all_gpu = false;
     module->op = NULL;
     memset(module->plans, 0, sizeof(module->plans));
@@ -147,7 +147,7 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
     mca_coll_gpuring_blocking_op_end(module);
     mca_coll_gpuring_plans_free(module->plans[GR_ORDER_BLOCKING]);
     mca_coll_gpuring_plans_free(module->plans[GR_ORDER_NONBLOCKING]);
-    mca_coll_gpuring_comm_free(&module->comm);
+    gr_comm_free(&module->comm);
     mca_coll_gpuring_stage_delete(module->stage);
 }
 
@@ -209,19 +209,19 @@ static int gpuring_close(void)
         return OMPI_SUCCESS;
     }
     modules_close();
-    mca_coll_gpuring_thread_close(&gr_process);
-    mca_coll_gpuring_queues_close(&gr_process);
+    gr_thread_close(&gr_process);
+    gr_queues_close(&gr_process);
     mca_coll_gpuring_fallback_close();
     mca_coll_gpuring_requests_close();
     mca_coll_gpuring_blocking_ops_close();
-    mca_coll_gpuring_failures_close(&gr_process);
+    gr_failures_close(&gr_process);
     mca_coll_gpuring_stats_report();
     mca_coll_gpuring_params_close();
-    mca_coll_gpuring_net_close(); /* which may still be in the devices' memory */
+    gr_process_net_close(); /* which may still be in the devices' memory */
     mca_coll_gpuring_pinned_close();
     mca_coll_gpuring_copy_streams_close();
-    mca_coll_gpuring_gpus_close();
-    mca_coll_gpuring_order_close();
+    gr_process_gpus_close();
+    gr_order_close();
     gr_pool_close(gr_process.pool);
     gr_process.pool = NULL;
     (void) gr_reserve_release();

@@ -58,7 +58,7 @@ static bool try_file(const char *path, bool given, const struct gr_machine_kind 
         snprintf(why, sizeof(why), "%s", strerror(errno));
     }
     if (0 != rc) {
-        mca_coll_gpuring_warn("tune-file", path, why);
+        gr_warn("tune-file", path, why);
         return true;
     }
     for (at = 0; at < GR_RELATIONS; at++) {
@@ -244,13 +244,13 @@ void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const str
     keep_text(c, distance, GR_FROM_BUILD);
 }
 
-void mca_coll_gpuring_stats_constants(const struct gr_comm *comm, enum gr_path path,
-                                      enum gr_constant_source least)
+void gr_stats_constants(const struct gr_comm *comm, enum gr_path path,
+                        enum gr_constant_source least)
 {
     keep_text(comm->constants, gr_relation_of_path(path), least);
-    if (mca_coll_gpuring_should_log(comm->rank, 1)) {
-        mca_coll_gpuring_print("gpuring: the cost model's constants between devices: %s",
-                               mca_coll_gpuring_constants_text(true));
+    if (gr_should_log(comm->rank, 1)) {
+        gr_print("gpuring: the cost model's constants between devices: %s",
+                 mca_coll_gpuring_constants_text(true));
     }
 }
 

@@ -44,10 +44,10 @@
 static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                      const struct gr_form *form, int reason)
 {
-    mca_coll_gpuring_stats_fallback((enum gr_fallback_reason) reason);
+    gr_stats_fallback((enum gr_fallback_reason) reason);
     if (gr_ompi_should_log(call->comm, 2)) {
-        mca_coll_gpuring_print("gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
-                               gr_ompi_name(call->comm), mca_coll_gpuring_fallback_name(reason));
+        gr_print("gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
+                 gr_ompi_name(call->comm), mca_coll_gpuring_fallback_name(reason));
     }
     return mca_coll_gpuring_fall_back(module, call, form);
 }
@@ -60,15 +60,15 @@ static int classify_late(mca_coll_gpuring_module_t *module, const struct gr_call
     static atomic_bool said;
     int rc;
 
-    if (!mca_coll_gpuring_gpu_loaded()) {
+    if (!gr_gpu_loaded()) {
         module->hosts[0] = call->sbuf;
         module->hosts[1] = call->rbuf;
         return OMPI_SUCCESS;
     }
     rc = mca_coll_gpuring_classify_buffers(call, device);
     if (OMPI_SUCCESS == rc && *device && !atomic_exchange(&said, true)) {
-        mca_coll_gpuring_warn("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
-                              gr_ompi_name(call->comm));
+        gr_warn("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
+                gr_ompi_name(call->comm));
     }
     return rc;
 }
@@ -129,7 +129,7 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
     bool device = false;
     int rc;
 
-    mca_coll_gpuring_op_reset(&op->base, &module->comm, op->base.persistent ? NULL : queue);
+    gr_op_reset(&op->base, &module->comm, op->base.persistent ? NULL : queue);
     set_call(op, call);
     op->stages = false;
     rc = mca_coll_gpuring_buffers_size(op);
@@ -147,15 +147,15 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
     if (op->stages && op->base.nonblocking) {
         mca_coll_gpuring_op_mark(op, queue);
     }
-    return mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_decide(queue, &op->base, use, device));
+    return mca_coll_gpuring_to_ompi(gr_op_decide(queue, &op->base, use, device));
 }
 
 /* Let the engine do a blocking op that was begun, and wait for it. OMPI error code. */
 static int do_op(struct gr_op_queue *queue, struct gr_op *op)
 {
-    int rc = mca_coll_gpuring_op_prepare(queue, op);
+    int rc = gr_op_prepare(queue, op);
 
-    return mca_coll_gpuring_to_ompi(0 == rc ? mca_coll_gpuring_queue_do(queue, op) : rc);
+    return mca_coll_gpuring_to_ompi(0 == rc ? gr_queue_do(queue, op) : rc);
 }
 
 int mca_coll_gpuring_fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -169,7 +169,7 @@ int mca_coll_gpuring_fail_call(mca_coll_gpuring_module_t *module, const struct g
     snprintf(why, sizeof(why), "%s: %.100s", gr_calls[call->id].name,
              /* MPI's codes are positive */
              rc > 0 ? ompi_mpi_errnum_get_string(rc) : opal_strerror(rc));
-    (void) mca_coll_gpuring_fail_here(&module->comm, GR_ERR_FAILED, why);
+    (void) gr_fail_here(&module->comm, GR_ERR_FAILED, why);
     return rc;
 }
 
@@ -198,7 +198,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                           const struct gr_form *form)
 {
-    struct gr_op_queue *queue = mca_coll_gpuring_queue_of(&module->comm, GR_ORDER_NONBLOCKING);
+    struct gr_op_queue *queue = gr_queue_of(&module->comm, GR_ORDER_NONBLOCKING);
     mca_coll_gpuring_request_t *request =
         NULL == queue ? NULL : mca_coll_gpuring_request_get(call->comm, false);
     struct gr_op *op;
@@ -214,13 +214,13 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
         return fall_back(module, call, form, (int) op->fallback);
     }
     if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_prepare(queue, op));
+        rc = mca_coll_gpuring_to_ompi(gr_op_prepare(queue, op));
         if (OMPI_SUCCESS == rc) {
             if (!gr_threaded()) {
                 mca_coll_gpuring_plan_make(module, &request->op);
             }
-            mca_coll_gpuring_thread_need(&gr_process, module->comm.gpu);
-            mca_coll_gpuring_queue_start(&op, 1);
+            gr_thread_need(&gr_process, module->comm.gpu);
+            gr_queue_start(&op, 1);
             *form->request = &request->super.super;
             return OMPI_SUCCESS;
         }
@@ -248,7 +248,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
     if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
-        rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_persistent_queue(&request->op.base, &queue));
+        rc = mca_coll_gpuring_to_ompi(gr_persistent_queue(&request->op.base, &queue));
     }
     if (OMPI_SUCCESS == rc) {
         mca_coll_gpuring_request_persist(request, queue);
@@ -307,8 +307,8 @@ static int find_split(mca_coll_gpuring_module_t *module, const struct gr_call *c
     if (OMPI_SUCCESS != rc || !mca_coll_gpuring_p2p_split_fits(module, call)) {
         return rc;
     }
-    queue = mca_coll_gpuring_queue_of(
-        &module->comm, GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING : GR_ORDER_BLOCKING);
+    queue = gr_queue_of(&module->comm,
+                        GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING : GR_ORDER_BLOCKING);
     return NULL == queue ? OMPI_ERR_OUT_OF_RESOURCE
                          : mca_coll_gpuring_p2p_split_new(queue, call, split);
 }
@@ -347,11 +347,9 @@ static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *cal
     int reason, rc;
 
     if (call->id >= GR_NSUPPORTED || !module->takes) {
-        return mca_coll_gpuring_gpu_possible()
-                   ? fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED)
-               : mca_coll_gpuring_gpu_loaded()
-                   ? mca_coll_gpuring_fall_back(module, call, form) /* staged */
-                   : mca_coll_gpuring_saved_call(module, call, form);
+        return gr_gpu_possible() ? fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED)
+               : gr_gpu_loaded() ? mca_coll_gpuring_fall_back(module, call, form) /* staged */
+                                 : mca_coll_gpuring_saved_call(module, call, form);
     }
     rc = 0 != module->comm.failed ? mca_coll_gpuring_to_ompi(module->comm.failed)
                                   : mca_coll_gpuring_decide(module, call->comm);

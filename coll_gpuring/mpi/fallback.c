@@ -308,8 +308,8 @@ static int fall_back_blocking_split(mca_coll_gpuring_module_t *module, const str
     }
     status = mca_coll_gpuring_p2p_split_poll(form->split, &moved);
     rc = NULL == rest ? OMPI_SUCCESS : fall_back_blocking(module, rest, form);
-    status = GR_AGAIN == status ? mca_coll_gpuring_wait(mca_coll_gpuring_p2p_split_poll, &waiting)
-                                : status;
+    status =
+        GR_AGAIN == status ? gr_poll_to_end(mca_coll_gpuring_p2p_split_poll, &waiting) : status;
     if (OMPI_SUCCESS == status) {
         mca_coll_gpuring_p2p_split_free(form->split);
     } /* else messages may be in flight: what they need stays */
@@ -425,8 +425,7 @@ int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct g
                                const struct gr_form *form)
 {
     bool device = false;
-    int rc = mca_coll_gpuring_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, &device)
-                                           : OMPI_SUCCESS;
+    int rc = gr_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, &device) : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS == rc && !device && form->cut) {
         return mca_coll_gpuring_segments_do(module, NULL, call, form);

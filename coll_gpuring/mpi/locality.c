@@ -106,8 +106,7 @@ static struct gr_torus torus_of_key(struct ompi_communicator_t *comm)
     }
     if (0 != gr_torus_parse(text, &torus) || gr_torus_size(&torus) != ompi_comm_size(comm)) {
         if (0 == ompi_comm_rank(comm)) {
-            mca_coll_gpuring_warn("bad-torus-key", gr_ompi_name(comm), KEY, text,
-                                  ompi_comm_size(comm));
+            gr_warn("bad-torus-key", gr_ompi_name(comm), KEY, text, ompi_comm_size(comm));
         }
         torus.ndims = 0;
     }

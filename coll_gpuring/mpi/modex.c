@@ -124,9 +124,9 @@ int mca_coll_gpuring_modex_publish(void)
     record.bad = mca_coll_gpuring_bad_param;
     record.probe = gr_probe_make();
     record.on = 0 != gr_settings.priority;
-    record.gpu = mca_coll_gpuring_gpu_possible();
+    record.gpu = gr_gpu_possible();
     record.node = mca_coll_gpuring_locality_number();
-    record.rails = mca_coll_gpuring_rails_here();
+    record.rails = gr_rails_here();
     record.yields = yields();
     record.measures = 0 != gr_settings.measure;
     describe_node(&record);
@@ -236,7 +236,7 @@ static void tell_difference(struct ompi_communicator_t *comm, const char *topic,
         return;
     }
     warned[param] = true;
-    mca_coll_gpuring_warn(
+    gr_warn(
         topic, mca_coll_gpuring_param_name(param),
         mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_ompi_name(comm), rank,
         mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
@@ -259,8 +259,8 @@ static void warn_bad(struct ompi_communicator_t *comm, struct modex_record *cons
 
         if ('\0' != bad->name[0] && 0 != strcmp(bad->name, records[0]->bad.name)) {
             said = true;
-            mca_coll_gpuring_warn("bad-parameter-on-rank", bad->name, bad->value, r,
-                                  gr_ompi_name(comm), bad->allowed);
+            gr_warn("bad-parameter-on-rank", bad->name, bad->value, r, gr_ompi_name(comm),
+                    bad->allowed);
         }
     }
 }
@@ -303,7 +303,7 @@ static void check_torus(struct ompi_communicator_t *comm, gr_params_t *params)
     if (&ompi_mpi_comm_world.comm == comm && 0 == ompi_comm_rank(comm)) {
         mca_coll_gpuring_param_text(GR_PARAM_TORUS, params->value[GR_PARAM_TORUS], text,
                                     sizeof(text));
-        mca_coll_gpuring_warn("torus-does-not-fit", text, gr_torus_size(&torus), p, p);
+        gr_warn("torus-does-not-fit", text, gr_torus_size(&torus), p, p);
     }
     params->value[GR_PARAM_TORUS] = 0;
 }
@@ -323,7 +323,7 @@ static void warn_off(struct ompi_communicator_t *comm, struct modex_record *cons
     }
     if (!said && ompi_comm_rank(comm) == speaker) {
         said = true;
-        mca_coll_gpuring_warn("off-on-rank", off, gr_ompi_name(comm), speaker);
+        gr_warn("off-on-rank", off, gr_ompi_name(comm), speaker);
     }
 }
 
@@ -534,7 +534,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->comm.remote) {
         module->comm.rails = count_rails(ompi_comm_size(comm), records, &module->comm.params);
-        mca_coll_gpuring_rails_log(&module->comm);
+        gr_rails_log(&module->comm);
         find_network(&module->comm, records[0]);
     }
     free(records);

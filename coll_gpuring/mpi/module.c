@@ -165,8 +165,7 @@ int mca_coll_gpuring_module_enable(mca_coll_base_module_t *base, struct ompi_com
         return OMPI_SUCCESS;
     }
     if (gr_settings.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
-        mca_coll_gpuring_print("gpuring: off on %s: no other component offers %s",
-                               gr_ompi_name(comm), missing);
+        gr_print("gpuring: off on %s: no other component offers %s", gr_ompi_name(comm), missing);
     }
     mca_coll_gpuring_forget_saved(module);
     return OMPI_ERR_NOT_FOUND;
@@ -180,9 +179,9 @@ int mca_coll_gpuring_module_disable(mca_coll_base_module_t *base, struct ompi_co
     if (&ompi_mpi_comm_world.comm == comm) {
         gr_process.can_message = false;
         /* no op may push to links that are closed */
-        mca_coll_gpuring_thread_close(&gr_process);
-        mca_coll_gpuring_queues_close(&gr_process);
-        mca_coll_gpuring_net_world_ends();
+        gr_thread_close(&gr_process);
+        gr_queues_close(&gr_process);
+        gr_net_world_ends();
     }
     if (module->saves) {
         restore(module, comm);

@@ -132,7 +132,7 @@ static void complain(const struct gr_param_row *row, const char *value, const ch
         snprintf(bad->allowed, sizeof(bad->allowed), "%s", allowed);
     }
     if (0 == OPAL_PROC_MY_NAME.vpid) {
-        mca_coll_gpuring_warn("bad-parameter", row->name, value, allowed, def);
+        gr_warn("bad-parameter", row->name, value, allowed, def);
     }
 }
 
@@ -269,7 +269,7 @@ static const struct {
 } words[] = {
     [GR_KIND_PROTOCOL] = {gr_protocol_name, GR_NPROTOCOLS, "auto simple ll ll128"},
     [GR_KIND_SYNC] = {gr_sync_name, GR_NSYNCS, "none start barrier timed"},
-    [GR_KIND_TRANSPORT] = {mca_coll_gpuring_transport_name, GR_NTRANSPORTS, "auto ucx pml"},
+    [GR_KIND_TRANSPORT] = {gr_transport_name, GR_NTRANSPORTS, "auto ucx pml"},
 };
 
 static int64_t check_word(const struct gr_param_row *row, const char *text)
@@ -308,7 +308,7 @@ static void tell_retired(void)
         entry++;
     }
     if (NULL != *entry && 0 == OPAL_PROC_MY_NAME.vpid) {
-        mca_coll_gpuring_warn("retired-parameter", "cost_");
+        gr_warn("retired-parameter", "cost_");
     }
 }
 

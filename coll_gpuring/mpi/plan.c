@@ -89,8 +89,7 @@ static int polled(struct gr_plan_of_call *plan, int rc)
     }
     pair = gr_mailbox_difference(&plan->boards->box, &plan->call);
     pair.rank = plan->boards->group.first + pair.rank * plan->boards->group.step;
-    mca_coll_gpuring_report_difference(plan->queue->comm, plan->kind.id, plan->queue->seq, rc,
-                                       &pair);
+    gr_report_difference(plan->queue->comm, plan->kind.id, plan->queue->seq, rc, &pair);
     return rc;
 }
 
@@ -108,21 +107,21 @@ static void explain(void *ctx, char *text, size_t size)
 {
     const struct gr_plan_of_call *plan = ctx;
 
-    mca_coll_gpuring_mailbox_explain(plan->boards, &plan->call, "mailbox", text, size);
+    gr_mailbox_explain(plan->boards, &plan->call, "mailbox", text, size);
 }
 
 int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc)
 {
     const struct gr_waiting waiting = {plan->queue->comm, gr_calls[plan->kind.id].name,
                                        plan->queue->seq, explain, plan};
-    unsigned polls = mca_coll_gpuring_polls_per_progress();
+    unsigned polls = gr_polls_per_progress();
     uint64_t moved = 0;
 
     rc = polled(plan, rc);
     while (GR_AGAIN == rc && --polls > 0) {
         rc = poll(plan, &moved);
     }
-    return GR_AGAIN == rc ? mca_coll_gpuring_wait(poll_again, &waiting) : rc;
+    return GR_AGAIN == rc ? gr_poll_to_end(poll_again, &waiting) : rc;
 }
 
 /* The op of a call as the long way would leave it before the queue. */
@@ -131,7 +130,7 @@ static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
 {
     struct gr_op *base = &op->base;
 
-    mca_coll_gpuring_op_reset(base, plan->queue->comm, plan->queue);
+    gr_op_reset(base, plan->queue->comm, plan->queue);
     op->call = *call;
     op->stages = false;
     op->finish = GR_FINISH_NONE;
@@ -140,7 +139,7 @@ static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
     base->data.bytes = plan->counter.bytes;
     base->choice.way = GR_WAY_MAILBOX;
     base->choice.small = 0; /* the request may have served a call between nodes */
-    base->exec = &mca_coll_gpuring_run_mailbox;
+    base->exec = &gr_run_mailbox;
     base->seq = ++plan->queue->seq;
     base->run.mailbox.whole = plan->call;
     gr_plan_set_buffers(&base->run.mailbox.whole, plan, &op->call, call->id);
@@ -151,14 +150,14 @@ bool mca_coll_gpuring_plan_begin(mca_coll_gpuring_module_t *module, const struct
                                  struct gr_plan_begun *begun)
 {
     struct gr_plan_of_call *plan = gr_plan_of(module, GR_ORDER_NONBLOCKING, call, call->id);
-    bool timed = mca_coll_gpuring_stats_timed();
+    bool timed = gr_stats_timed();
 
     if (NULL == plan) {
         return false;
     }
     begun->start = timed ? gr_runtime_now() : 0;
     gr_plan_set_buffers(&plan->call, plan, call, call->id);
-    begun->rc = mca_coll_gpuring_queue_try_mail(plan->queue, &plan->boards->box, &plan->call);
+    begun->rc = gr_queue_try_mail(plan->queue, &plan->boards->box, &plan->call);
     begun->plan = plan;
     if (1 == begun->rc) {
         ++plan->queue->seq;
@@ -176,9 +175,9 @@ void mca_coll_gpuring_plan_go_on(const struct gr_plan_begun *begun, const struct
     set_op(op, begun->plan, call);
     base->start = begun->start;
     if (GR_NO_MAIL == begun->rc) {
-        mca_coll_gpuring_queue_start(&base, 1);
+        gr_queue_start(&base, 1);
     } else {
-        mca_coll_gpuring_queue_go_on(base);
+        gr_queue_go_on(base);
     }
 }
 
@@ -189,7 +188,7 @@ static bool may_have_plan(const struct gr_mpi_op *op)
 {
     const struct gr_op *base = &op->base;
 
-    return &mca_coll_gpuring_run_mailbox == base->exec && NULL != base->early.call &&
+    return &gr_run_mailbox == base->exec && NULL != base->early.call &&
            GR_WAY_MAILBOX == base->early.way && !base->comm->gpu && !op->stages &&
            GR_FINISH_NONE == op->finish &&
            gr_settings.verbose < 2; /* which says each call's choice */

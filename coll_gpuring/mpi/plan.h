@@ -226,7 +226,7 @@ static inline bool gr_plan_in_host_memory(struct gr_plan_of_call *plan, const st
     if (plan->hosts[0] == call->sbuf && plan->hosts[1] == call->rbuf) {
         return true;
     }
-    if (mca_coll_gpuring_gpu_loaded()) {
+    if (gr_gpu_loaded()) {
         return false;
     }
     plan->hosts[0] = call->sbuf;
@@ -282,8 +282,8 @@ static GR_INLINE void gr_plan_count(struct gr_plan_of_call *plan, int ranks, boo
                                     double start)
 {
     if (timed) {
-        mca_coll_gpuring_stats_call(plan->kind.id, GR_WAY_MAILBOX, false, ranks,
-                                    plan->counter.bytes, 1e6 * (gr_runtime_now() - start));
+        gr_stats_call(plan->kind.id, GR_WAY_MAILBOX, false, ranks, plan->counter.bytes,
+                      1e6 * (gr_runtime_now() - start));
     } else {
         gr_count_call(&plan->counter);
     }
@@ -297,7 +297,7 @@ static GR_INLINE int gr_plan_run(mca_coll_gpuring_module_t *module, const struct
                                  enum gr_call_id id)
 {
     struct gr_plan_of_call *plan = gr_plan_of(module, GR_ORDER_BLOCKING, call, id);
-    bool timed = mca_coll_gpuring_stats_timed();
+    bool timed = gr_stats_timed();
     struct gr_mailbox *box;
     uint64_t moved = 0;
     double start = 0;

@@ -205,14 +205,13 @@ static double bus_factor(enum gr_coll coll, int ranks)
     }
 }
 
-void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size,
-                                 double us)
+void gr_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size, double us)
 {
     count(id, way, 1, size);
     if (device) {
         add(&on_device[id], 1);
     }
-    if (mca_coll_gpuring_stats_timed()) {
+    if (gr_stats_timed()) {
         add(&sums[device][id][way].calls, 1);
         add(&sums[device][id][way].bytes, size);
         add(&sums[device][id][way].ns, (unsigned long long) (1e3 * us));
@@ -221,12 +220,12 @@ void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int r
     }
 }
 
-void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id)
+void gr_stats_zero_copy(enum gr_call_id id)
 {
     add(&zero_copy[id], 1);
 }
 
-void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason)
+void gr_stats_fallback(enum gr_fallback_reason reason)
 {
     add(&handovers[reason], 1);
 }
@@ -271,7 +270,7 @@ static const char *report_rows(FILE *f, bool json)
 static struct gr_timing_report timing;
 static gr_lock_t timing_lock;
 
-void mca_coll_gpuring_stats_timing(const struct gr_timing_report *r)
+void gr_stats_timing(const struct gr_timing_report *r)
 {
     gr_lock(&timing_lock);
     gr_timing_report_add(&timing, r);
@@ -384,14 +383,14 @@ void mca_coll_gpuring_stats_report(void)
 {
     const char *report = gr_settings.report;
 
-    if (!mca_coll_gpuring_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
+    if (!gr_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
         return; /* none, too, where there was no memory for its name */
     }
     if (0 != strncmp(report, "json:", 5)) {
         print_report(stdout, false);
         fflush(stdout);
     } else if (!write_report(report + 5)) {
-        mca_coll_gpuring_print(
-            "gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m", report + 5);
+        gr_print("gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m",
+                 report + 5);
     }
 }

@@ -82,7 +82,7 @@ void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op)
 
 void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op)
 {
-    mca_coll_gpuring_op_free(&op->base);
+    gr_op_free(&op->base);
     free(op->kept.counts);
     mca_coll_gpuring_scratch_free(&op->kept.packed);
     mca_coll_gpuring_scratch_free(&op->kept.tmp);
@@ -94,7 +94,7 @@ void mca_coll_gpuring_op_mark(struct gr_mpi_op *op, const struct gr_op_queue *qu
 {
     mca_coll_gpuring_points_set(&op->stage.after, &op->call,
                                 NULL == queue->gpu ? NULL : queue->gpu->gpu);
-    mca_coll_gpuring_leader_mark(queue);
+    gr_leader_mark(queue);
 }
 
 /* ---- the ops of blocking calls ---- */
@@ -206,8 +206,8 @@ static int request_free(ompi_request_t **handle)
 static int fail_start(mca_coll_gpuring_request_t *request, int rc)
 {
     request->super.super.req_state = OMPI_REQUEST_INACTIVE;
-    mca_coll_gpuring_op_report_error(&request->op.base, mca_coll_gpuring_from_ompi(rc));
-    mca_coll_gpuring_failure_tell(request->queue->comm);
+    gr_op_report_error(&request->op.base, mca_coll_gpuring_from_ompi(rc));
+    gr_failure_tell(request->queue->comm);
     return mca_coll_gpuring_mpi_code(rc);
 }
 
@@ -218,7 +218,7 @@ static bool start_by_plan(mca_coll_gpuring_request_t *request)
         return false;
     }
     request->super.super.req_complete = REQUEST_PENDING;
-    if (!mca_coll_gpuring_queue_start_mail(&request->op.base, &request->counter)) {
+    if (!gr_queue_start_mail(&request->op.base, &request->counter)) {
         request->super.super.req_complete = REQUEST_COMPLETED;
         return false;
     }
@@ -259,7 +259,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             mca_coll_gpuring_op_mark(&request->op, request->queue);
         }
         if (OMPI_SUCCESS == one) {
-            one = mca_coll_gpuring_to_ompi(mca_coll_gpuring_op_begin(&request->op.base));
+            one = mca_coll_gpuring_to_ompi(gr_op_begin(&request->op.base));
         }
         if (OMPI_SUCCESS != one) {
             rc = fail_start(request, one);
@@ -267,15 +267,15 @@ static int request_start(size_t count, ompi_request_t **handles)
         }
         find_plan(request);
         request->super.super.req_complete = REQUEST_PENDING;
-        mca_coll_gpuring_thread_need(&gr_process, request->op.base.exec->on_device);
+        gr_thread_need(&gr_process, request->op.base.exec->on_device);
         ops[n++] = &request->op.base;
         if (sizeof(ops) / sizeof(ops[0]) == n) {
-            mca_coll_gpuring_queue_start(ops, n);
+            gr_queue_start(ops, n);
             n = 0;
         }
     }
     if (n > 0) {
-        mca_coll_gpuring_queue_start(ops, n);
+        gr_queue_start(ops, n);
     }
     return rc;
 }
@@ -352,7 +352,7 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
     int k;
 
     if (NULL != request->queue) {
-        mca_coll_gpuring_queue_free(request->queue);
+        gr_queue_free(request->queue);
         request->queue = NULL;
     }
     for (k = 0; k < 2; k++) {

@@ -463,14 +463,13 @@ static void write_line(const char *format, va_list args)
 }
 
 /* Rendered here and printed as it is: mpirun's own aggregation shows only one message per topic. */
-void mca_coll_gpuring_warn(const char *topic, ...)
+void gr_warn(const char *topic, ...)
 {
     char *format = find_text(topic);
     va_list args;
 
     if (NULL == format) {
-        mca_coll_gpuring_print("gpuring: %s (the file " TEXTS ", which cannot be read, says more)",
-                               topic);
+        gr_print("gpuring: %s (the file " TEXTS ", which cannot be read, says more)", topic);
         return;
     }
     va_start(args, topic);
@@ -479,7 +478,7 @@ void mca_coll_gpuring_warn(const char *topic, ...)
     free(format);
 }
 
-void mca_coll_gpuring_print(const char *format, ...)
+void gr_print(const char *format, ...)
 {
     va_list args;
 

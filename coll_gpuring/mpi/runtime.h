@@ -30,10 +30,10 @@ static inline const char *gr_ompi_name(const struct ompi_communicator_t *comm)
     return '\0' == comm->c_name[0] ? "a communicator without name" : comm->c_name;
 }
 
-/* mca_coll_gpuring_should_log() for a communicator; NULL: false. */
+/* gr_should_log() for a communicator; NULL: false. */
 static inline bool gr_ompi_should_log(struct ompi_communicator_t *comm, int level)
 {
-    return NULL != comm && mca_coll_gpuring_should_log(ompi_comm_rank(comm), level);
+    return NULL != comm && gr_should_log(ompi_comm_rank(comm), level);
 }
 
 /*
@@ -82,7 +82,7 @@ static inline int gr_ompi_failure(struct gr_comm *comm)
 
     (void) mpi; /* where Open MPI has no fault tolerance */
     return 0 != comm->failed || GR_COMM_REVOKED(mpi) || GR_COMM_LOST_RANK(mpi)
-               ? mca_coll_gpuring_to_ompi(mca_coll_gpuring_failure_check(comm, false))
+               ? mca_coll_gpuring_to_ompi(gr_failure_check(comm, false))
                : OMPI_SUCCESS;
 }
 

@@ -133,13 +133,14 @@ series_names() {
         grep -vE '^(coll_gpuring/compat/|m4/gr_ompi\.m4:)'
 }
 
-# Names of MPI or Open MPI in the engine's code, comments and texts apart. It has a port: comm/runtime.h.
+# Names of MPI, of Open MPI or of mpi/ (mca_coll_gpuring_...) in the engine's code, comments and texts apart. It has a
+# port: comm/runtime.h.
 mpi_names() {
     (cd "$1" && python3 - coll_gpuring/{comm,engine,exec}/*.[ch]) <<'EOF'
 import re, sys
 for name in sys.argv[1:]:
     text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', "", open(name).read(), flags=re.S)
-    for word in sorted(set(re.findall(r"\b(?:ompi|opal|OMPI|OPAL|MPI|MCA|PMPI)_\w+", text))):
+    for word in sorted(set(re.findall(r"\b(?:ompi|opal|mca|OMPI|OPAL|MPI|MCA|PMPI)_\w+", text))):
         print(f"{name} names {word}")
 EOF
 }
@@ -198,6 +199,7 @@ check "executors use C and POSIX headers only" system_headers coll_gpuring/link/
 check "the engine knows no file of mpi/" own_folders coll_gpuring/engine/phases.c '#include "mpi/module.h"'
 check "the engine uses C and POSIX headers only" system_headers coll_gpuring/exec/op.h '#include <ompi_config.h>'
 check "the engine names nothing of MPI" mpi_names coll_gpuring/engine/phases.c 'int x = OMPI_SUCCESS;'
+check "names below mpi/ do not begin with mca_" mpi_names coll_gpuring/comm/process.c 'int mca_coll_gpuring_x;'
 check "Open MPI headers are for mpi/" foreign_headers coll_gpuring/exec/plan.c '#include <mpi.h>'
 check "Open MPI headers are not for unit tests" foreign_headers tests/unit/planted_test.c \
     '#include "opal/util/output.h"'

@@ -12,7 +12,7 @@
 struct gr_settings gr_settings;
 
 /* bad-parameter: all four texts of it are read. */
-void mca_coll_gpuring_warn(const char *topic, ...)
+void gr_warn(const char *topic, ...)
 {
     va_list args;
     int k;
@@ -30,7 +30,7 @@ const char *mca_coll_gpuring_sync_name(int mode)
     return gr_sync_name(mode);
 }
 
-const char *mca_coll_gpuring_transport_name(int kind)
+const char *gr_transport_name(int kind)
 {
     static const char *const names[GR_NTRANSPORTS] = {"ucx", "pml"};
 

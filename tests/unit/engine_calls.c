@@ -144,8 +144,8 @@ struct call *call_new(bool nonblocking)
 void call_free(struct call *call)
 {
     unlock(call);
-    mca_coll_gpuring_queue_free(call->queue);
-    mca_coll_gpuring_op_free(call->op);
+    gr_queue_free(call->queue);
+    gr_op_free(call->op);
     free(call->op);
     ex_buffers_free(&call->buffers);
     free(call->tmp);
@@ -201,7 +201,7 @@ static int describe(struct rr_rank *rank, struct gr_op_queue *queue, struct call
     struct ex_case data;
 
     op->persistent = call->persistent;
-    mca_coll_gpuring_op_reset(op, &rank->comm, call->persistent ? NULL : queue);
+    gr_op_reset(op, &rank->comm, call->persistent ? NULL : queue);
     ex_buffers_free(&call->buffers);
     call->what = *what;
     data = data_of(what);
@@ -225,12 +225,12 @@ static int describe(struct rr_rank *rank, struct gr_op_queue *queue, struct call
     op->data.bytes = total * spec->elem_bytes;
     op->data.post_bytes =
         gr_mailbox_bytes(spec->coll, op->comm->size, op->data.bytes, largest * spec->elem_bytes);
-    return mca_coll_gpuring_op_decide(queue, op, call->use, call->device);
+    return gr_op_decide(queue, op, call->use, call->device);
 }
 
 static struct gr_op_queue *queue_of(struct rr_rank *rank, enum gr_call_order order)
 {
-    struct gr_op_queue *queue = mca_coll_gpuring_queue_of(&rank->comm, order);
+    struct gr_op_queue *queue = gr_queue_of(&rank->comm, order);
 
     if (NULL == queue) {
         abort();
@@ -243,8 +243,8 @@ int call_do(struct rr_rank *rank, struct call *call, const struct what *what)
     struct gr_op_queue *queue = queue_of(rank, GR_ORDER_BLOCKING);
     int rc = describe(rank, queue, call, what);
 
-    rc = 0 == rc ? mca_coll_gpuring_op_prepare(queue, call->op) : rc;
-    rc = 0 == rc ? mca_coll_gpuring_queue_do(queue, call->op) : rc;
+    rc = 0 == rc ? gr_op_prepare(queue, call->op) : rc;
+    rc = 0 == rc ? gr_queue_do(queue, call->op) : rc;
     call->way = call->op->choice.way;
     return rc;
 }
@@ -263,11 +263,10 @@ void call_start(struct rr_rank *rank, struct call *call, const struct what *what
 
     unlock(call);
     call->complete = false;
-    if (0 != describe(rank, queue, call, what) ||
-        0 != mca_coll_gpuring_op_prepare(queue, call->op)) {
+    if (0 != describe(rank, queue, call, what) || 0 != gr_op_prepare(queue, call->op)) {
         abort();
     }
-    mca_coll_gpuring_queue_start(&call->op, 1);
+    gr_queue_start(&call->op, 1);
 }
 
 int call_finish(struct call *call)
@@ -292,7 +291,7 @@ int call_init(struct rr_rank *rank, struct call *call, const struct what *what)
 
     call->persistent = true;
     rc = describe(rank, queue_of(rank, GR_ORDER_BLOCKING), call, what);
-    rc = 0 == rc ? mca_coll_gpuring_persistent_queue(call->op, &call->queue) : rc;
+    rc = 0 == rc ? gr_persistent_queue(call->op, &call->queue) : rc;
     if (0 != rc) {
         call->queue = NULL; /* the engine has freed it */
     }
@@ -316,12 +315,12 @@ void call_restart(struct rr_rank *rank, struct call *const *calls, size_t n, uns
         call->what.salt = salt;
         data = data_of(&call->what);
         ex_buffers_fill(&call->buffers, &data, rank->world->n, rank->rank);
-        if (0 != mca_coll_gpuring_op_begin(call->op)) {
+        if (0 != gr_op_begin(call->op)) {
             abort();
         }
         ops[k] = call->op;
     }
-    mca_coll_gpuring_queue_start(ops, n);
+    gr_queue_start(ops, n);
 }
 
 /* ---- cases ---- */

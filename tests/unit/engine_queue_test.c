@@ -49,9 +49,7 @@ static struct what call_at(size_t k, unsigned salt)
 
 static struct gr_mailbox *mailbox_of(struct rr_rank *rank)
 {
-    return &mca_coll_gpuring_queue_of(&rank->comm, GR_ORDER_NONBLOCKING)
-                ->team->boards[GR_BOARDS_MAILBOX]
-                .box;
+    return &gr_queue_of(&rank->comm, GR_ORDER_NONBLOCKING)->team->boards[GR_BOARDS_MAILBOX].box;
 }
 
 /* Make the links of both kinds, so that the calls after these need no set-up. */
@@ -220,7 +218,7 @@ static void run_failing(struct rr_rank *rank)
         while (started < rank->rank) {
             sched_yield();
         }
-        (void) mca_coll_gpuring_fail_here(&rank->comm, GR_ERR_FAILED, "as the test asks");
+        (void) gr_fail_here(&rank->comm, GR_ERR_FAILED, "as the test asks");
     } else {
         start_all(rank, calls);
         started++;

@@ -225,7 +225,7 @@ static void run_broken(struct rr_rank *rank)
         abort();
     }
     /* the communicator has failed for good, on all ranks */
-    if (GR_ERR_FAILED != mca_coll_gpuring_failure_check(&rank->comm, false)) {
+    if (GR_ERR_FAILED != gr_failure_check(&rank->comm, false)) {
         abort();
     }
     stuck[atomic_fetch_add(&nstuck, 1)] = call;
@@ -256,7 +256,7 @@ static void run_bereft(struct rr_rank *rank)
 
     if (BROKEN == rank->rank) {
         if (GR_ERR_LOST_RANK != call_do(rank, call, &what) ||
-            GR_ERR_LOST_RANK != mca_coll_gpuring_failure_check(&rank->comm, false)) {
+            GR_ERR_LOST_RANK != gr_failure_check(&rank->comm, false)) {
             abort();
         }
     }
@@ -387,7 +387,7 @@ static void run_withdrawn(struct rr_rank *rank)
         await(&failing_returned);
         /* not by gr_runtime_progress(), which would hear of the failure first */
         while (!call->complete) {
-            (void) mca_coll_gpuring_queues_drive(&rank->process, true);
+            (void) gr_queues_drive(&rank->process, true);
         }
         if (GR_ERR_FAILED != call->rc) {
             abort();

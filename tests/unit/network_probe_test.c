@@ -77,7 +77,7 @@ static struct {
 static const bool no_threads;
 const bool *const gr_runtime_threads = &no_threads;
 
-void mca_coll_gpuring_print(const char *format, ...)
+void gr_print(const char *format, ...)
 {
     (void) format;
 }
@@ -281,10 +281,10 @@ static struct gr_order_network *order_of(struct sim_rank *rank)
 static void begin_probe(struct sim_rank *rank)
 {
     order_of(rank)->state = GR_NETWORK_NEW;
-    assert_true(mca_coll_gpuring_network_wanted(&rank->queue));
-    rank->probe = mca_coll_gpuring_network_new(&rank->queue, 0);
+    assert_true(gr_network_wanted(&rank->queue));
+    rank->probe = gr_network_new(&rank->queue, 0);
     assert_non_null(rank->probe);
-    assert_false(mca_coll_gpuring_network_wanted(&rank->queue));
+    assert_false(gr_network_wanted(&rank->queue));
     assert_true(gr_network_is_open(order_of(rank)));
     rank->rc = GR_AGAIN;
 }
@@ -308,7 +308,7 @@ static double run(void)
             struct sim_rank *rank = &sim.rank[r];
 
             if (GR_AGAIN == rank->rc && is_here(rank)) {
-                rank->rc = mca_coll_gpuring_network_poll(rank->probe, &moved);
+                rank->rc = gr_network_poll(rank->probe, &moved);
             }
             again = again || GR_AGAIN == rank->rc;
         }
@@ -331,7 +331,7 @@ static struct gr_network end_all(void)
     for (r = 0; r < sim.n; r++) {
         assert_int_equal(sim.rank[r].rc, GR_DONE);
         assert_null(sim.rank[r].sent);
-        mca_coll_gpuring_network_end(sim.rank[r].probe);
+        gr_network_end(sim.rank[r].probe);
         assert_false(gr_network_is_open(order_of(&sim.rank[r])));
     }
     all = order_of(&sim.rank[0])->network;
@@ -678,9 +678,9 @@ static void says_for_whom_it_waits(void **state)
     sim.rank[2].away[0] = sim.now + 200e-6;
     sim.rank[2].away[1] = INFINITY;
     (void) run();
-    mca_coll_gpuring_network_explain(sim.rank[0].probe, text, sizeof(text));
+    gr_network_explain(sim.rank[0].probe, text, sizeof(text));
     assert_string_equal(text, "measuring the network, waits for rank 2");
-    mca_coll_gpuring_network_explain(sim.rank[1].probe, text, sizeof(text));
+    gr_network_explain(sim.rank[1].probe, text, sizeof(text));
     assert_string_equal(text, "measuring the network, waits for rank 0");
     keep_stuck();
 }
@@ -707,10 +707,10 @@ static void the_model_gets_what_is_given_or_measured(void **state)
 
         comm.params.value[GR_PARAM_NODES_LATENCY] = rows[k].latency;
         comm.params.value[GR_PARAM_NODES_MBIT] = rows[k].mbit;
-        links = mca_coll_gpuring_network_terms(&comm, &measured);
+        links = gr_network_terms(&comm, &measured);
         assert_int_equal(links.nodes, 0); /* all ranks are on one node */
         comm.remote = remote;
-        links = mca_coll_gpuring_network_terms(&comm, &measured);
+        links = gr_network_terms(&comm, &measured);
         assert_int_equal(links.nodes, 2);
         assert_float_equal(links.step, rows[k].step, 0);
         assert_float_equal(links.byte, 8.0 / rows[k].byte_mbit, 1e-9);
@@ -725,26 +725,26 @@ static void says_where_constants_come_from(void **state)
     char text[300];
 
     (void) state;
-    mca_coll_gpuring_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
+    gr_comm_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
     assert_string_equal(text, "built in: latency 20 us, 10000 Mbit/s");
     comm.params.value[GR_PARAM_NODES_LATENCY] = 50;
-    mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
+    gr_comm_network_text(&comm, &measured, text, sizeof(text));
     assert_string_equal(text, "by parameters: latency 50 us; else measured: latency 17.0 us (class "
                               "20), 950 Mbit/s (class 1000)");
     comm.params.value[GR_PARAM_NODES_MBIT] = 200;
-    mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
+    gr_comm_network_text(&comm, &measured, text, sizeof(text));
     assert_string_equal(text, "by parameters: latency 50 us, 200 Mbit/s");
     comm.params.value[GR_PARAM_NODES_LATENCY] = 0;
-    mca_coll_gpuring_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
+    gr_comm_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
     assert_string_equal(text,
                         "by parameters: 200 Mbit/s; else built in: latency 20 us, 10000 Mbit/s");
     comm.params.value[GR_PARAM_NODES_MBIT] = 0;
     comm.oversubscribed = true;
-    mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
+    gr_comm_network_text(&comm, &measured, text, sizeof(text));
     assert_string_equal(text, "measured: no latency, since ranks share cores (used: 20 us), 950 "
                               "Mbit/s (class 1000)");
     measured.wire = 5021;
-    mca_coll_gpuring_network_text(&comm, &measured, text, sizeof(text));
+    gr_comm_network_text(&comm, &measured, text, sizeof(text));
     assert_string_equal(text, "measured: latency 5021.0 us by the round trip of TCP (used: 5120), "
                               "950 Mbit/s (class 1000)");
 }

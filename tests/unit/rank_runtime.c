@@ -316,13 +316,13 @@ bool gr_runtime_in_transport(void)
 
 /* ---- messages for the user, and counters ---- */
 
-void mca_coll_gpuring_warn(const char *topic, ...)
+void gr_warn(const char *topic, ...)
 {
     (void) topic;
     atomic_fetch_add(&self->world->warnings, 1);
 }
 
-void mca_coll_gpuring_print(const char *format, ...)
+void gr_print(const char *format, ...)
 {
     va_list args;
 
@@ -331,8 +331,7 @@ void mca_coll_gpuring_print(const char *format, ...)
     va_end(args);
 }
 
-void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes,
-                                 double us)
+void gr_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes, double us)
 {
     (void) id;
     (void) way;
@@ -343,26 +342,26 @@ void mca_coll_gpuring_stats_call(enum gr_call_id id, int way, bool device, int r
     atomic_fetch_add(&self->world->calls, 1);
 }
 
-void mca_coll_gpuring_stats_zero_copy(enum gr_call_id id)
+void gr_stats_zero_copy(enum gr_call_id id)
 {
     (void) id;
 }
 
-void mca_coll_gpuring_stats_fallback(enum gr_fallback_reason reason)
+void gr_stats_fallback(enum gr_fallback_reason reason)
 {
     (void) reason;
     atomic_fetch_add(&self->world->fallbacks, 1);
 }
 
-void mca_coll_gpuring_stats_constants(const struct gr_comm *comm, enum gr_path path,
-                                      enum gr_constant_source least)
+void gr_stats_constants(const struct gr_comm *comm, enum gr_path path,
+                        enum gr_constant_source least)
 {
     (void) comm;
     (void) path;
     (void) least;
 }
 
-void mca_coll_gpuring_stats_timing(const struct gr_timing_report *report)
+void gr_stats_timing(const struct gr_timing_report *report)
 {
     (void) report;
 }
@@ -422,7 +421,7 @@ struct rr_world *rr_world_new(int n, size_t pool_bytes)
         rank->process.can_message = true;
         rank->process.pool =
             gr_pool_open((struct gr_peer_id) {.job = 1, .vpid = (uint32_t) r}, pool_bytes);
-        mca_coll_gpuring_comm_init(&rank->comm, &rank->process);
+        gr_comm_init(&rank->comm, &rank->process);
         rank->comm.mpi = world;
         rank->comm.rank = r;
         rank->comm.size = n;
@@ -430,7 +429,7 @@ struct rr_world *rr_world_new(int n, size_t pool_bytes)
         rank->comm.name = "ranks as threads";
         rank->comm.params = gr_settings.params;
         rank->comm.pids = calloc((size_t) n, sizeof(int32_t));
-        mca_coll_gpuring_failure_enlist(&rank->comm);
+        gr_failure_enlist(&rank->comm);
     }
     return world;
 }
@@ -453,9 +452,9 @@ void rr_world_free(struct rr_world *world)
         struct rr_rank *rank = &world->ranks[r];
 
         self = rank;
-        mca_coll_gpuring_comm_free(&rank->comm);
-        mca_coll_gpuring_queues_close(&rank->process);
-        mca_coll_gpuring_failures_close(&rank->process);
+        gr_comm_free(&rank->comm);
+        gr_queues_close(&rank->process);
+        gr_failures_close(&rank->process);
         gr_pool_close(rank->process.pool);
         free_letters(rank->letters);
         free_letters(rank->job_messages);
@@ -474,7 +473,7 @@ static void *thread_main(void *arg)
 
     self = task->rank;
     /* the engine's communicators have it before their first call */
-    if (0 != mca_coll_gpuring_queue_make(&self->comm, GR_ORDER_BLOCKING)) {
+    if (0 != gr_queue_make(&self->comm, GR_ORDER_BLOCKING)) {
         abort();
     }
     task->function(task->rank);

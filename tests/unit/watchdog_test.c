@@ -34,14 +34,14 @@ double gr_runtime_now(void)
     return sim.now;
 }
 
-void mca_coll_gpuring_print(const char *format, ...)
+void gr_print(const char *format, ...)
 {
     (void) format;
     sim.reports++;
     sim.reported = sim.now;
 }
 
-int mca_coll_gpuring_failure_check(struct gr_comm *comm, bool thorough)
+int gr_failure_check(struct gr_comm *comm, bool thorough)
 {
     (void) comm;
     (void) thorough;
@@ -88,9 +88,8 @@ static void poll_for(struct gr_watch *watch, double seconds, double each)
 
     while (sim.now < end) {
         sim.now += each;
-        assert_true(mca_coll_gpuring_watch_idle(watch));
-        assert_int_equal(mca_coll_gpuring_watch_vain(watch, GR_POLLS_PER_CHECK_BLOCKING, &waiting),
-                         0);
+        assert_true(gr_watch_idle(watch));
+        assert_int_equal(gr_watch_vain(watch, GR_POLLS_PER_CHECK_BLOCKING, &waiting), 0);
     }
 }
 
@@ -166,7 +165,7 @@ static void progress_begins_the_time_anew(void **state)
     for (k = 0; k < 10; k++) {
         poll_for(&watch, 0.9, 1e-6);
         watch.moved++;
-        assert_false(mca_coll_gpuring_watch_idle(&watch));
+        assert_false(gr_watch_idle(&watch));
     }
     assert_int_equal(sim.reports, 0);
 }

@@ -33,8 +33,8 @@ void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call 
 {
     struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
                           receive = mca_coll_gpuring_buffer_desc(call, true);
-    struct gr_gpu *from = mca_coll_gpuring_gpu_of(mca_coll_gpuring_buffer_first(&send));
-    struct gr_gpu *to = mca_coll_gpuring_gpu_of(mca_coll_gpuring_buffer_first(&receive));
+    struct gr_gpu *from = gr_gpu_of(mca_coll_gpuring_buffer_first(&send));
+    struct gr_gpu *to = gr_gpu_of(mca_coll_gpuring_buffer_first(&receive));
 
     points->n = 0;
     /* each block of the ...w calls may be on a device of its own */
@@ -57,7 +57,7 @@ static struct {
 struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer,
                                                         const struct gr_points *after)
 {
-    struct gr_copy_stream copy_stream = {mca_coll_gpuring_gpu_of(buffer), NULL};
+    struct gr_copy_stream copy_stream = {gr_gpu_of(buffer), NULL};
     int k;
 
     if (NULL == copy_stream.gpu) {
@@ -71,14 +71,13 @@ struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer,
         }
     }
     gr_unlock(&state.lock);
-    if (NULL != copy_stream.stream &&
-        0 == mca_coll_gpuring_points_follow(after, copy_stream.stream)) {
+    if (NULL != copy_stream.stream && 0 == gr_points_follow(after, copy_stream.stream)) {
         return copy_stream;
     }
     gr_gpu_stream_close(copy_stream.stream); /* the application has reset its context */
     copy_stream.stream = NULL;
     if (0 == gr_gpu_stream_open(copy_stream.gpu, &copy_stream.stream) &&
-        0 != mca_coll_gpuring_points_follow(after, copy_stream.stream)) {
+        0 != gr_points_follow(after, copy_stream.stream)) {
         gr_gpu_stream_close(copy_stream.stream);
         copy_stream.stream = NULL;
     }
@@ -114,7 +113,7 @@ void mca_coll_gpuring_copy_streams_close(void)
  */
 static int copy_after(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n)
 {
-    bool from = NULL != mca_coll_gpuring_gpu_of(runs[0].src);
+    bool from = NULL != gr_gpu_of(runs[0].src);
     struct gr_copy_stream copy_stream =
         mca_coll_gpuring_copy_stream_take(from ? runs[0].src : runs[0].dst, after);
     int rc = NULL == copy_stream.stream ? GR_ERR_CUDA
@@ -141,20 +140,19 @@ int mca_coll_gpuring_copy_runs(const struct gr_points *after, const struct gr_gp
     if (0 == n) {
         return OMPI_SUCCESS;
     }
-    gpu = mca_coll_gpuring_gpu_of(runs[0].dst);
-    gpu = NULL == gpu ? mca_coll_gpuring_gpu_of(runs[0].src) : gpu;
-    gpu = NULL == gpu ? mca_coll_gpuring_gpu_any() : gpu;
+    gpu = gr_gpu_of(runs[0].dst);
+    gpu = NULL == gpu ? gr_gpu_of(runs[0].src) : gpu;
+    gpu = NULL == gpu ? gr_gpu_any() : gpu;
     if (NULL != after && 0 < after->n && 0 == copy_after(after, runs, n)) {
         return OMPI_SUCCESS;
     }
-    if (NULL != gpu && 0 != mca_coll_gpuring_follow(gpu, runs[0].src)) {
+    if (NULL != gpu && 0 != gr_follow(gpu, runs[0].src)) {
         return OMPI_ERROR;
     }
     if (NULL != gpu && 0 == gr_gpu_copy_runs(gpu, runs, n)) {
         return OMPI_SUCCESS;
     }
-    mca_coll_gpuring_print("gpuring: copying between host and device memory failed: %s",
-                           gr_gpu_error());
+    gr_print("gpuring: copying between host and device memory failed: %s", gr_gpu_error());
     return OMPI_ERROR;
 }
 

@@ -31,7 +31,7 @@ struct gr_copy_stream {
 };
 
 /*
- * One for the device that owns the buffer, after the points (mca_coll_gpuring_points_follow()); and
+ * One for the device that owns the buffer, after the points (gr_points_follow()); and
  * give it back, with nothing in flight.
  */
 struct gr_copy_stream mca_coll_gpuring_copy_stream_take(const void *buffer,

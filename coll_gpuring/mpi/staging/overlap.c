@@ -50,7 +50,7 @@ bool mca_coll_gpuring_overlap_fits(const struct gr_mpi_op *op)
 {
     size_t stage_bytes;
 
-    if (GR_LINKS_THERE != mca_coll_gpuring_host_links(&op->base) || !op->base.comm->gpu) {
+    if (GR_LINKS_THERE != gr_op_host_links(&op->base) || !op->base.comm->gpu) {
         return false;
     }
     stage_bytes = stage_bytes_of(op);
@@ -130,17 +130,17 @@ static int staged_start(struct gr_op *base)
     int rc;
 
     memset(op->copies, 0, sizeof(op->copies));
-    rc = mca_coll_gpuring_host_start(base, &gr_staged_backend, &op->kept.staging);
+    rc = gr_host_start(base, &gr_staged_backend, &op->kept.staging);
     rc = 0 == rc ? begin_copies(op) : rc;
-    return 0 == rc ? mca_coll_gpuring_host_time(base) : rc;
+    return 0 == rc ? gr_host_time(base) : rc;
 }
 
 static int staged_poll(struct gr_op *base, uint64_t *moved)
 {
-    int rc = mca_coll_gpuring_host_poll(base, moved), error = gr_mpi_op(base)->kept.staging.error;
+    int rc = gr_host_poll(base, moved), error = gr_mpi_op(base)->kept.staging.error;
 
     if (rc >= 0 && error < 0) {
-        mca_coll_gpuring_op_report_error(base, error);
+        gr_op_report_error(base, error);
         return error;
     }
     return rc;
@@ -152,14 +152,13 @@ static int staged_finish(struct gr_op *base, int rc)
     struct gr_mpi_op *op = gr_mpi_op(base);
     int error;
 
-    (void) mca_coll_gpuring_host_finish(base, rc);
+    (void) gr_host_finish(base, rc);
     error = gr_staged_end(&op->kept.staging);
     mca_coll_gpuring_copy_stream_put(&op->copies[0]);
     mca_coll_gpuring_copy_stream_put(&op->copies[1]);
     if (error < 0) {
-        mca_coll_gpuring_print(
-            "gpuring: %s on %s: copying between host and device memory failed: %s",
-            gr_calls[op->call.id].name, gr_ompi_name(op->call.comm), gr_gpu_error());
+        gr_print("gpuring: %s on %s: copying between host and device memory failed: %s",
+                 gr_calls[op->call.id].name, gr_ompi_name(op->call.comm), gr_gpu_error());
     }
     return 0 == rc && error < 0 ? GR_ERR_FAILED : rc;
 }
@@ -172,18 +171,18 @@ static const char *copy_waits(const struct gr_op *op, uint32_t channel)
 
 static void staged_explain(struct gr_op *op, char *text, size_t size)
 {
-    mca_coll_gpuring_host_explain(op, gr_way_name(op->choice.way), copy_waits, text, size);
+    gr_host_explain(op, gr_way_name(op->choice.way), copy_waits, text, size);
 }
 
 const struct gr_executor mca_coll_gpuring_run_staged = {
     .runs_steps = true,
-    .links = mca_coll_gpuring_host_links,
-    .connect = mca_coll_gpuring_host_connect,
+    .links = gr_op_host_links,
+    .connect = gr_host_connect,
     .prepare = staged_prepare,
     .start = staged_start,
     .poll = staged_poll,
-    .waits_near = mca_coll_gpuring_host_waits_near,
-    .abort = mca_coll_gpuring_host_abort,
+    .waits_near = gr_host_waits_near,
+    .abort = gr_host_abort,
     .finish = staged_finish,
     .explain = staged_explain,
 };

@@ -51,7 +51,7 @@ static unsigned char *buffer_of(const struct gr_p2p_message *p, const struct gr_
 
 static bool is_on_device(const unsigned char *at)
 {
-    struct gr_pointer pointer = mca_coll_gpuring_pointer(at);
+    struct gr_pointer pointer = gr_pointer_of(at);
 
     return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
 }

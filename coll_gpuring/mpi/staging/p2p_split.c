@@ -398,14 +398,14 @@ int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved)
     if (OMPI_SUCCESS != rc) {
         snprintf(why, sizeof(why), "%s: a message of device memory: %s", gr_calls[p->id].name,
                  gr_gpu_error());
-        return mca_coll_gpuring_fail_here(p->comm, mca_coll_gpuring_from_ompi(rc), why);
+        return gr_fail_here(p->comm, mca_coll_gpuring_from_ompi(rc), why);
     }
     if (p->directions[0].done == p->directions[0].n &&
         p->directions[1].done == p->directions[1].n) {
         return GR_DONE;
     }
     p->vain = before == *moved ? p->vain + 1 : 0;
-    rc = mca_coll_gpuring_failure_check(p->comm, p->vain >= VAIN);
+    rc = gr_failure_check(p->comm, p->vain >= VAIN);
     p->vain = p->vain >= VAIN ? 0 : p->vain;
     return OMPI_SUCCESS == rc ? GR_AGAIN : rc;
 }

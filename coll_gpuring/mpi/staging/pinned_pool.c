@@ -93,7 +93,7 @@ static bool take_idle(struct gr_pinned_buffer *room, size_t bytes)
 static void tell_refusal(void)
 {
     if (!atomic_exchange(&state.told, true)) {
-        mca_coll_gpuring_warn("not-pinned", gr_gpu_error());
+        gr_warn("not-pinned", gr_gpu_error());
     }
 }
 
@@ -101,7 +101,7 @@ unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, si
                                                bool kernels)
 {
     /* ranks of which none expects devices read each other's memory with process_vm_readv() */
-    bool pinned = kernels || mca_coll_gpuring_gpu_possible();
+    bool pinned = kernels || gr_gpu_possible();
     size_t size = LEAST_BYTES;
 
     if (bytes <= room->bytes && NULL != room->base && pinned == room->pinned &&
@@ -117,7 +117,7 @@ unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, si
     }
     size = size < bytes ? (bytes + LEAST_BYTES - 1) / LEAST_BYTES * LEAST_BYTES : size;
     room->pinned = pinned;
-    room->gpu = pinned ? mca_coll_gpuring_gpu_any() : NULL;
+    room->gpu = pinned ? gr_gpu_any() : NULL;
     room->base = NULL != room->gpu ? gr_gpu_host_alloc(room->gpu, size) : gr_malloc(size);
     if (NULL == room->base && NULL != room->gpu && !kernels) {
         tell_refusal();

@@ -180,8 +180,8 @@ static int run(mca_coll_gpuring_module_t *module, struct segmented_call *c,
         }
     }
     if (copied < 0) {
-        mca_coll_gpuring_print("gpuring: %s: copying between host and device memory failed: %s",
-                               gr_calls[c->call->id].name, gr_gpu_error());
+        gr_print("gpuring: %s: copying between host and device memory failed: %s",
+                 gr_calls[c->call->id].name, gr_gpu_error());
     }
     return OMPI_SUCCESS == rc && copied < 0 ? OMPI_ERROR : rc;
 }

@@ -76,10 +76,10 @@ static int look_at(const struct gr_buffer_desc *s, bool *device)
 
     for (k = next_block(s, 0, &b, &low, &high); k < s->n && OMPI_SUCCESS == rc;
          k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
-        struct gr_pointer pointer = mca_coll_gpuring_pointer(b.at + low);
+        struct gr_pointer pointer = gr_pointer_of(b.at + low);
 
         *device = *device || is_devices(pointer);
-        rc = mca_coll_gpuring_to_ompi(mca_coll_gpuring_wait_default_stream(pointer));
+        rc = mca_coll_gpuring_to_ompi(gr_wait_default_stream(pointer));
     }
     return rc;
 }
@@ -127,7 +127,7 @@ static bool kernels_reach(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bo
     ptrdiff_t low, high;
 
     (void) side_span(s, &low, &high);
-    return mca_coll_gpuring_reaches(gpu, base + low, (size_t) (high - low), elsewhere);
+    return gr_reaches(gpu, base + low, (size_t) (high - low), elsewhere);
 }
 
 /*
@@ -152,7 +152,7 @@ static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool
     }
     for (; k < s->n && !device;
          k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
-        device = is_devices(mca_coll_gpuring_pointer(b.at + low));
+        device = is_devices(gr_pointer_of(b.at + low));
     }
     return device;
 }
@@ -248,7 +248,7 @@ static void batch_add(struct batch *b, unsigned char *dst, const unsigned char *
  */
 static void batch_next(struct batch *b, const struct gr_buffer_desc *s, const unsigned char *at)
 {
-    struct gr_gpu *gpu = GR_PARTS_W == s->parts ? mca_coll_gpuring_gpu_of(at) : NULL;
+    struct gr_gpu *gpu = GR_PARTS_W == s->parts ? gr_gpu_of(at) : NULL;
 
     if (gpu != b->gpu) {
         batch_copy(b);
@@ -436,7 +436,7 @@ int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, boo
 
 void mca_coll_gpuring_stage_free(struct gr_stage *stage)
 {
-    mca_coll_gpuring_points_free(&stage->after);
+    gr_points_free(&stage->after);
     mca_coll_gpuring_pinned_shrink(&stage->send, 0);
     mca_coll_gpuring_pinned_shrink(&stage->receive, 0);
     mca_coll_gpuring_sparse_layout_free(&stage->sparse[0]);

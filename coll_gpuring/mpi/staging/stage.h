@@ -73,7 +73,7 @@ void mca_coll_gpuring_stage_delete(struct gr_stage *stage);
 
 /*
  * In the thread of the MPI call: sets *device, whether some buffer is in device memory, and orders
- * their use (mca_coll_gpuring_wait_default_stream()). OMPI error code.
+ * their use (gr_wait_default_stream()). OMPI error code.
  */
 int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device);
 
