@@ -118,15 +118,15 @@ static const char *short_size(size_t bytes, char *text, size_t room)
 /* Sizes are powers of two; those are printed whose choice differs from that of the size before. */
 static void print_row(const struct options *o, int coll, enum gr_path path, int p)
 {
-    struct gr_choice last = {.way = -1}, c;
+    struct gr_choice last = {.algo = -1}, c;
     char size[32];
     size_t bytes;
 
     printf("%-15s %-12s %5d ", gr_coll_name((enum gr_coll) coll), gr_path_name(path), p);
     for (bytes = 8; bytes <= o->most; bytes *= 2) {
         c = choose(o, coll, path, p, bytes);
-        if (c.way != last.way || c.protocol != last.protocol) {
-            printf("  %s: %s %s %ux%u", short_size(bytes, size, sizeof(size)), gr_way_name(c.way),
+        if (c.algo != last.algo || c.protocol != last.protocol) {
+            printf("  %s: %s %s %ux%u", short_size(bytes, size, sizeof(size)), gr_use_name(c.algo),
                    gr_protocol_name(c.protocol), c.nchannels, c.threads);
         }
         last = c;

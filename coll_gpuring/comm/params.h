@@ -41,7 +41,7 @@ enum gr_compared_param {
     GR_PARAM_STEP_SYNC,      /* an enum gr_step_sync */
     /* what coll_gpuring_algorithm says; it is in those of the collectives already */
     GR_PARAM_COMMON,
-    GR_PARAM_ALGORITHM, /* + enum gr_coll: a way (sched.h), or -1 for auto */
+    GR_PARAM_ALGORITHM, /* + enum gr_coll: an algorithm (sched/types.h), or -1 for auto */
     GR_NPARAMS = GR_PARAM_ALGORITHM + GR_NCOLLS
 };
 

@@ -175,7 +175,7 @@ static inline bool gr_should_log(int rank, int level)
 struct gr_call_counter {
     _Atomic uint64_t calls; /* not timed */
     enum gr_call_id id;
-    int way;      /* their algorithm */
+    int algo;     /* their algorithm */
     size_t bytes; /* of each */
 
     /* Private to mpi/report.c. */
@@ -190,7 +190,7 @@ static inline void gr_count_call(struct gr_call_counter *c)
 }
 
 /* A call that has run to its end; us 0: it was not timed. */
-void gr_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes, double us);
+void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t bytes, double us);
 
 /*
  * A call without a copy: on devices with other ranks' receive buffers mapped, or between nodes with

@@ -121,7 +121,7 @@ int gr_agreement_prepare(struct gr_op *op, enum gr_agreement_use use)
         .displs = a->spots,
         .reducer = {.elem_bytes = 1},
     };
-    op->early = (struct gr_early_post) {.call = &a->exchange, .way = GR_WAY_AGREEMENT};
+    op->early = (struct gr_early_post) {.call = &a->exchange, .use = GR_USE_AGREEMENT};
     return 0;
 }
 
@@ -232,8 +232,8 @@ int gr_agreement_end(struct gr_op *op)
 /* What they are for: a number of sched.h. */
 static int way_of(const struct gr_op_queue *queue)
 {
-    return NULL == queue->team->remote ? GR_WAY_AGREEMENT
-                                       : gr_choice_way(&queue->comm->agreement_choice);
+    return NULL == queue->team->remote ? GR_USE_AGREEMENT
+                                       : gr_choice_use(&queue->comm->agreement_choice);
 }
 
 enum gr_links gr_agreement_links(const struct gr_op_queue *queue)
@@ -280,7 +280,7 @@ static int begin_round(struct gr_op *op, enum gr_agreement_round round)
     unsigned char *words = GR_ROUND_SINGLE == round ? spread(op) : (unsigned char *) &a->combined;
     struct gr_plan_spec r = {
         .coll = GR_COLL_ALLREDUCE,
-        .algo = (enum gr_algo) how->way,
+        .algo = (enum gr_algo) how->algo,
         .nchannels = how->nchannels,
         .small = how->small,
         .elem_bytes = sizeof(uint64_t),
@@ -332,7 +332,7 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
 
 int gr_agreement_poll(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_WAY_AGREEMENT)->box;
+    struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_USE_AGREEMENT)->box;
     struct gr_mailbox_call *call = &op->agreement.exchange;
 
     if (NULL != op->queue->team->remote) {
@@ -349,7 +349,7 @@ void gr_agreement_explain(struct gr_op *op, char *text, size_t size)
     if (NULL != team->remote) {
         gr_host_explain(op, "agreement", NULL, text, size);
     } else {
-        gr_mailbox_explain(gr_team_boards(team, GR_WAY_AGREEMENT), &op->agreement.exchange,
+        gr_mailbox_explain(gr_team_boards(team, GR_USE_AGREEMENT), &op->agreement.exchange,
                            "agreement", text, size);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which way a call goes: the questions to the cost model (tune/select.h). What is asked is equal on
- * all ranks, and so are the answers.
+ * Which algorithm a call takes: the questions to the cost model (tune/select.h). What is asked is
+ * equal on all ranks, and so are the answers.
  */
 #include "engine/choose.h"
 
@@ -164,12 +164,12 @@ static struct gr_select_args question_on_hosts(const struct gr_comm *comm,
     };
 }
 
-static struct gr_choice select_way(const struct gr_comm *comm, const struct gr_select_args *q)
+static struct gr_choice select_algo(const struct gr_comm *comm, const struct gr_select_args *q)
 {
     const struct gr_team *team = comm->queues[GR_ORDER_BLOCKING]->team;
     struct gr_choice choice = select_on_hosts(comm, q);
 
-    choice.small = NULL != comm->remote && choice.way < GR_NALGOS && team->small.nchannels > 0 &&
+    choice.small = NULL != comm->remote && choice.algo < GR_NALGOS && team->small.nchannels > 0 &&
                    q->bytes <= team->small.slot_bytes;
     return choice;
 }
@@ -181,7 +181,7 @@ struct gr_choice gr_choose_agreement(const struct gr_comm *comm)
                            .post_bytes = sizeof(struct gr_combined_records)};
     struct gr_select_args q = question_on_hosts(comm, &data, -1, false, &unmeasured);
 
-    return select_way(comm, &q);
+    return select_algo(comm, &q);
 }
 
 /* Which mailboxes a call takes among many ranks. */
@@ -211,7 +211,7 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
     if (op->agreed.kernels) {
         snprintf(where, sizeof(where), " on devices (%s)", gr_path_name(op->path));
     }
-    if (op->agreed.kernels && GR_WAY_LEADER != c->way) {
+    if (op->agreed.kernels && GR_ALGO_LEADER != c->algo) {
         snprintf(how, sizeof(how), ", %s, %u threads%s", gr_protocol_name(c->protocol), c->threads,
                  op->agreed.zero_copy && GR_PROTOCOL_SIMPLE == c->protocol ? ", zero copy" : "");
     }
@@ -219,20 +219,20 @@ static void speak_choice(const struct gr_comm *comm, const struct gr_op *op)
         snprintf(nodes, sizeof(nodes), " on %d nodes of %s%d", comm->nodes,
                  comm->cluster.ndims > 0 ? "" : "up to ", comm->node_ranks);
     }
-    if (GR_WAY_MAILBOX == c->way) {
+    if (GR_ALGO_MAILBOX == c->algo) {
         describe_mailboxes(coll, op->comm->size, how, sizeof(how));
-    } else if (GR_WAY_LEADER != c->way) { /* these have neither channels nor chunks */
+    } else if (GR_ALGO_LEADER != c->algo) { /* these have neither channels nor chunks */
         snprintf(chunks, sizeof(chunks), ", %u channels, chunks of %zu bytes%s", c->nchannels,
                  c->direct ? c->direct_chunk_bytes : c->chunk_bytes,
                  c->direct ? ", single copy where possible" : "");
     }
-    if (GR_WAY_LEADER != c->way) { /* there is no model of it, since nothing is to be chosen */
+    if (GR_ALGO_LEADER != c->algo) { /* there is no model of it, since nothing is to be chosen */
         snprintf(expected, sizeof(expected), ", %.1f us expected", c->us);
     }
     gr_print("gpuring: %s on %s, sequence %llu, %zu bytes%s%s: %s%s%s%s%s", gr_calls[op->id].name,
              gr_comm_name(op->comm), (unsigned long long) op->seq, op->data.bytes, where, nodes,
-             gr_way_name(c->way),
-             comm->params.value[GR_PARAM_ALGORITHM + coll] == c->way ? " (forced)" : "", how,
+             gr_use_name(c->algo),
+             comm->params.value[GR_PARAM_ALGORITHM + coll] == c->algo ? " (forced)" : "", how,
              chunks, expected);
 }
 
@@ -245,12 +245,12 @@ static struct gr_chosen select_now(const struct gr_comm *comm, const struct gr_o
     struct gr_select_args q;
 
     if (op->agreed.kernels) {
-        now.choice = select_on_devices(comm, op, gr_forced_algorithm(comm, op));
+        now.choice = select_on_devices(comm, op, gr_forced_scheduled(comm, op));
         return now;
     }
-    q = question_on_hosts(comm, data, gr_forced_algorithm(comm, op), op->agreed.fetches,
+    q = question_on_hosts(comm, data, gr_forced_scheduled(comm, op), op->agreed.fetches,
                           GR_CHOSEN_TO_ASK == when ? &unmeasured : network_of(comm, op));
-    now.choice = select_way(comm, &q);
+    now.choice = select_algo(comm, &q);
     now.bounded = gr_setup_always(comm, &now.choice, data->bytes);
     return now;
 }
@@ -309,9 +309,9 @@ static void tell_bound(const struct gr_comm *comm, const struct gr_op *op)
 {
     static atomic_bool warned;
 
-    if (op->choice.way == gr_forced_way(comm, op) && 0 == comm->rank &&
+    if (op->choice.algo == gr_forced_algo(comm, op) && 0 == comm->rank &&
         !atomic_exchange(&warned, true)) {
-        gr_warn("setup-bound", gr_way_name(op->choice.way), gr_calls[op->id].name,
+        gr_warn("setup-bound", gr_use_name(op->choice.algo), gr_calls[op->id].name,
                 gr_comm_name(comm), gr_setup_need(comm, &op->choice) >> 10,
                 (int) comm->params.value[GR_PARAM_SETUP_MIB]);
     }
@@ -337,22 +337,22 @@ static bool choose_compact(const struct gr_comm *comm, struct gr_op *op,
                            const struct gr_costs *fixed, double limit)
 {
     const struct gr_channel_set *small = &comm->queues[GR_ORDER_BLOCKING]->team->small;
-    struct gr_select_args q = question_on_hosts(comm, &op->data, op->choice.way, op->agreed.fetches,
-                                                network_of(comm, op));
+    struct gr_select_args q = question_on_hosts(comm, &op->data, op->choice.algo,
+                                                op->agreed.fetches, network_of(comm, op));
     struct gr_choice choice = op->choice;
 
     choice.small = 1;
     if (NULL != comm->remote || 0 == small->nchannels ||
-        gr_algo_is_rooted((enum gr_algo) choice.way) || !gr_setup_allowed(comm, op, &choice)) {
+        gr_algo_is_rooted((enum gr_algo) choice.algo) || !gr_setup_allowed(comm, op, &choice)) {
         return false;
     }
     q.slot_bytes = small->slot_bytes;
     choice = gr_select(fixed, &q);
-    if (choice.way != op->choice.way ||
-        (choice.us > limit && choice.way != gr_forced_way(comm, op) && may_leave(op))) {
+    if (choice.algo != op->choice.algo ||
+        (choice.us > limit && choice.algo != gr_forced_algo(comm, op) && may_leave(op))) {
         return false;
     }
-    op->choice = select_way(comm, &q);
+    op->choice = select_algo(comm, &q);
     op->choice.small = 1;
     return true;
 }
@@ -375,7 +375,7 @@ static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
     q.denied = gr_setup_denied(comm, op, &op->choice);
     us = gr_select(&fixed, &q).us;
     if (us >= 0 && (us <= limit || !may_leave(op))) {
-        op->choice = select_way(comm, &q);
+        op->choice = select_algo(comm, &q);
         return 0;
     }
     op->fallback = GR_FALLBACK_MEMORY;
@@ -392,7 +392,7 @@ const struct gr_executor *gr_pick(const struct gr_op *op)
     const struct gr_executor *replaced;
 
     if (op->agreed.kernels) {
-        return GR_WAY_LEADER == op->choice.way ? &gr_run_leader : &gr_run_device;
+        return GR_ALGO_LEADER == op->choice.algo ? &gr_run_leader : &gr_run_device;
     }
     if (op->without_links) {
         return &gr_run_messages;
@@ -404,7 +404,7 @@ const struct gr_executor *gr_pick(const struct gr_op *op)
     if (op->nonblocking && GR_OP_START == op->phase && GR_LINKS_REFUSED == gr_op_host_links(op)) {
         return &gr_run_messages;
     }
-    if (GR_WAY_MAILBOX == op->choice.way) {
+    if (GR_ALGO_MAILBOX == op->choice.algo) {
         return &gr_run_mailbox;
     }
     replaced = op->hooks->replace_host(op);
@@ -414,7 +414,7 @@ const struct gr_executor *gr_pick(const struct gr_op *op)
 static int choose(struct gr_comm *comm, struct gr_op *op)
 {
     enum gr_device_use use = op->agreed.kernels ? gr_device_use_of(comm, op) : GR_KERNELS_OF_ALL;
-    struct gr_chosen chosen = {.choice = {.way = GR_WAY_LEADER, .nchannels = 1}, .bounded = true};
+    struct gr_chosen chosen = {.choice = {.algo = GR_ALGO_LEADER, .nchannels = 1}, .bounded = true};
     int rc;
 
     op->agreed.kernels = op->agreed.kernels && GR_KERNELS_NONE != use;
@@ -497,7 +497,7 @@ void gr_op_reselect(struct gr_comm *comm, struct gr_op *op)
     static atomic_bool told;
     bool is_new;
 
-    if (!op->agreed.kernels || GR_WAY_LEADER == op->choice.way) {
+    if (!op->agreed.kernels || GR_ALGO_LEADER == op->choice.algo) {
         return;
     }
     is_new = update_path(comm, op);
@@ -505,7 +505,7 @@ void gr_op_reselect(struct gr_comm *comm, struct gr_op *op)
         gr_stats_constants(comm, op->path, least_source(op));
     }
     if (is_new) {
-        op->choice = select_on_devices(comm, op, op->choice.way);
+        op->choice = select_on_devices(comm, op, op->choice.algo);
         speak_choice(comm, op);
     }
 }

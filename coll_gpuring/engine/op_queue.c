@@ -39,7 +39,7 @@
 /* The board that the op posts to early. */
 static struct gr_mailbox *early_box(struct gr_op_queue *queue, const struct gr_op *op)
 {
-    return &gr_team_boards(queue->team, op->early.way)->box;
+    return &gr_team_boards(queue->team, op->early.use)->box;
 }
 
 /*
@@ -49,7 +49,7 @@ static struct gr_mailbox *early_box(struct gr_op_queue *queue, const struct gr_o
 static bool try_post(struct gr_op_queue *queue, const struct gr_op *op)
 {
     return 0 == queue->comm->failed &&
-           GR_LINKS_THERE == gr_team_links(queue->team, op->early.way, 0, 1) &&
+           GR_LINKS_THERE == gr_team_links(queue->team, op->early.use, 0, 1) &&
            gr_mailbox_post(early_box(queue, op), op->early.call);
 }
 

@@ -38,7 +38,7 @@ void gr_queue_start(struct gr_op *const *ops, size_t n);
  */
 bool gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter);
 
-#define GR_NO_MAIL INT_MIN /* the call has not begun, and takes the long way */
+#define GR_NO_MAIL INT_MIN /* the call has not begun, and takes the queue */
 
 /*
  * Begin a call on a mailbox of the queue, like one that began before, where no other is in the queue.

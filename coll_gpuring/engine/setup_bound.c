@@ -17,17 +17,17 @@ static const struct gr_team *team_of(const struct gr_comm *comm)
     return comm->queues[GR_ORDER_BLOCKING]->team;
 }
 
-static int way_of(int algo, int small)
+static int use_of(int algo, int small)
 {
-    return small ? GR_WAY_SMALL + algo : algo;
+    return small ? GR_USE_SMALL + algo : algo;
 }
 
 /* Memory per rank of the links that an algorithm needs for one root. */
 static size_t need_of(const struct gr_team *team, int algo, int small, uint32_t nchannels)
 {
-    int way = way_of(algo, small);
+    int use = use_of(algo, small);
 
-    return gr_team_need(team, way, gr_team_channels(team, way, nchannels)).bytes;
+    return gr_team_need(team, use, gr_team_channels(team, use, nchannels)).bytes;
 }
 
 /* The bound in bytes. One link per channel is always allowed: no algorithm needs less. */
@@ -84,7 +84,7 @@ static bool is_free(const struct gr_comm *comm, const struct gr_op *op, int algo
         return false;
     }
     return GR_LINKS_NONE !=
-           gr_team_links(op->queue->team, way_of(algo, small), op->root, nchannels);
+           gr_team_links(op->queue->team, use_of(algo, small), op->root, nchannels);
 }
 
 static bool is_allowed(const struct gr_comm *comm, const struct gr_op *op, int algo, int small,
@@ -96,15 +96,15 @@ static bool is_allowed(const struct gr_comm *comm, const struct gr_op *op, int a
 
 bool gr_setup_always(const struct gr_comm *comm, const struct gr_choice *choice, size_t bytes)
 {
-    return choice->way >= GR_NALGOS ||
-           comm->size == roots_allowed(comm, choice->way, choice->small, choice->nchannels, bytes);
+    return choice->algo >= GR_NALGOS ||
+           comm->size == roots_allowed(comm, choice->algo, choice->small, choice->nchannels, bytes);
 }
 
 bool gr_setup_allowed(const struct gr_comm *comm, const struct gr_op *op,
                       const struct gr_choice *choice)
 {
-    return choice->way >= GR_NALGOS ||
-           is_allowed(comm, op, choice->way, choice->small, choice->nchannels);
+    return choice->algo >= GR_NALGOS ||
+           is_allowed(comm, op, choice->algo, choice->small, choice->nchannels);
 }
 
 uint32_t gr_setup_denied(const struct gr_comm *comm, const struct gr_op *op,
@@ -121,5 +121,5 @@ uint32_t gr_setup_denied(const struct gr_comm *comm, const struct gr_op *op,
 
 size_t gr_setup_need(const struct gr_comm *comm, const struct gr_choice *choice)
 {
-    return need_of(team_of(comm), choice->way, choice->small, choice->nchannels);
+    return need_of(team_of(comm), choice->algo, choice->small, choice->nchannels);
 }

@@ -147,7 +147,7 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
     /* on all ranks alike, also where some of them do not know the executor yet */
     if ((gr_op_has_agreement(op) || op->comm->measures_network || op->exec->runs_steps) &&
         gr_timing_asks(queue)) {
-        *next = gr_setup_new(queue, GR_WAY_NOTES, 0, 1, gr_setup_number(from));
+        *next = gr_setup_new(queue, GR_USE_NOTES, 0, 1, gr_setup_number(from));
         return NULL == *next ? GR_ERR_NOMEM : 0;
     }
     return 0;
@@ -173,7 +173,7 @@ static size_t persistent_mailbox_bytes(size_t post_bytes)
     return set - GR_SET_HEAD;
 }
 
-/* Make what the op's way needs in its own queue; all ranks come here together. 0, or GR_ERR_... */
+/* Make the links that the op's algorithm needs in its own queue; all ranks come here together. 0, or GR_ERR_... */
 static int set_up(struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq, gr_setup_explain, NULL};

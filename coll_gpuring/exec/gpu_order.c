@@ -302,24 +302,24 @@ int gr_setup_team(struct gr_setup *s)
 
 /* ---- how kernels do a call ---- */
 
-int gr_forced_way(const struct gr_comm *comm, const struct gr_op *op)
+int gr_forced_algo(const struct gr_comm *comm, const struct gr_op *op)
 {
     return (int) comm->params.value[GR_PARAM_ALGORITHM + op->data.spec.coll];
 }
 
-int gr_forced_algorithm(const struct gr_comm *comm, const struct gr_op *op)
+int gr_forced_scheduled(const struct gr_comm *comm, const struct gr_op *op)
 {
-    int way = gr_forced_way(comm, op);
+    int algo = gr_forced_algo(comm, op);
 
-    return GR_WAY_LEADER == way ? -1 : way;
+    return GR_ALGO_LEADER == algo ? -1 : algo;
 }
 
 /* Whether the call's collective is to take an algorithm of schedules that it has. */
 static bool is_forced(const struct gr_comm *comm, const struct gr_op *op)
 {
-    int way = gr_forced_way(comm, op);
+    int algo = gr_forced_algo(comm, op);
 
-    return way >= 0 && way < GR_NALGOS && gr_algo_has((enum gr_algo) way, op->data.spec.coll);
+    return algo >= 0 && algo < GR_NALGOS && gr_algo_has((enum gr_algo) algo, op->data.spec.coll);
 }
 
 enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_op *op)
@@ -330,7 +330,7 @@ enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_
         return GR_KERNELS_OF_ALL;
     }
     if (gr_gpu_team_has_leader(gpu) &&
-        GR_LINKS_REFUSED != gr_team_links(op->queue->team, GR_WAY_LEADER, 0, 1)) {
+        GR_LINKS_REFUSED != gr_team_links(op->queue->team, GR_ALGO_LEADER, 0, 1)) {
         return GR_KERNELS_LEADER;
     }
     return gr_gpu_team_contends(gpu) ? GR_KERNELS_NONE : GR_KERNELS_OF_ALL;

@@ -229,14 +229,14 @@ static int steps_of(const struct gr_grouped *c)
 void gr_grouped_begin(struct gr_grouped *c, struct gr_team *team)
 {
     const struct gr_mailbox_call *w = &c->whole;
-    int way = gr_mailbox_way(w->coll, team->p);
+    int use = gr_mailbox_use(w->coll, team->p);
 
-    c->boards = gr_team_boards(team, way);
+    c->boards = gr_team_boards(team, use);
     c->scratch = team->scratch;
     c->p = team->p;
     c->rank = team->rank;
     c->levels = gr_group_levels(team->p);
-    c->mine = gr_team_nboards(team, way);
+    c->mine = gr_team_nboards(team, use);
     c->acc = GR_COLL_REDUCE_SCATTER == w->coll ||
                      (GR_COLL_REDUCE == w->coll && c->rank != w->root) ||
                      (GR_COLL_ALLGATHER == w->coll && NULL != w->displs)

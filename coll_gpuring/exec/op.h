@@ -177,7 +177,7 @@ struct gr_op_agreed {
 /* A message to a board that an op posts before its turn. call NULL: there is none. Borrowed. */
 struct gr_early_post {
     struct gr_mailbox_call *call;
-    int way; /* GR_WAY_MAILBOX or GR_WAY_AGREEMENT: whose board */
+    int use; /* GR_ALGO_MAILBOX or GR_USE_AGREEMENT: whose board */
 };
 
 /* Memory that an op keeps for its next call. */

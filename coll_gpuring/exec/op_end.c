@@ -83,7 +83,7 @@ void gr_op_count(const struct gr_op *op, bool zero_copy)
 {
     double us = 0 != op->start ? 1e6 * (gr_runtime_now() - op->start) : 0;
 
-    gr_stats_call(op->id, op->choice.way, op->exec->on_device, op->queue->team->p,
+    gr_stats_call(op->id, op->choice.algo, op->exec->on_device, op->queue->team->p,
                   gr_call_has_buffers(op->id) ? op->data.bytes : 0, us);
     if (zero_copy) {
         gr_stats_zero_copy(op->id);

@@ -36,7 +36,7 @@ static enum gr_links device_links(const struct gr_op *op)
 
     return NULL == gpu
                ? GR_LINKS_NONE
-               : (enum gr_links) * gr_gpu_team_state(gpu, (enum gr_algo) op->choice.way, op->root);
+               : (enum gr_links) * gr_gpu_team_state(gpu, (enum gr_algo) op->choice.algo, op->root);
 }
 
 static struct gr_setup *device_connect(struct gr_op *op, uint32_t number)
@@ -113,7 +113,7 @@ static int device_start(struct gr_op *op)
                            (gr_gpu_ptr) (uintptr_t) op->data.out,
                            (gr_gpu_ptr) (uintptr_t) op->data.tmp};
 
-    r->algo = (enum gr_algo) op->choice.way;
+    r->algo = (enum gr_algo) op->choice.algo;
     r->nchannels = op->choice.nchannels < gpu->usable ? op->choice.nchannels : gpu->usable;
     r->chunk_bytes = op->choice.chunk_bytes;
     r->protocol = (enum gr_protocol) op->choice.protocol;
@@ -185,7 +185,7 @@ static int device_finish(struct gr_op *op, int rc)
 
 /* ---- reports ---- */
 
-static size_t explain_channels(const struct gr_op *op, const char *way, char *text, size_t size)
+static size_t explain_channels(const struct gr_op *op, const char *algo, char *text, size_t size)
 {
     const struct gr_gpu_op *run = &op->run.device.op;
     size_t used = strlen(text);
@@ -199,7 +199,7 @@ static size_t explain_channels(const struct gr_op *op, const char *way, char *te
             used += (size_t) snprintf(
                 text + used, size - used,
                 "%s%s on devices, channel %u, slice %u, step %u (%s), waits for rank",
-                used > 0 ? "; " : "", way, c, report.slice, report.index, gr_step_name(&step));
+                used > 0 ? "; " : "", algo, c, report.slice, report.index, gr_step_name(&step));
             used = gr_text_ranks(text, size, used, ranks, n);
         }
     }
@@ -208,7 +208,7 @@ static size_t explain_channels(const struct gr_op *op, const char *way, char *te
 
 static void device_explain(struct gr_op *op, char *text, size_t size)
 {
-    const char *way = gr_way_name(op->choice.way);
+    const char *algo = gr_use_name(op->choice.algo);
     int ranks[2 * GR_FAN], n;
     size_t used;
 
@@ -217,15 +217,15 @@ static void device_explain(struct gr_op *op, char *text, size_t size)
         return;
     }
     gr_timing_explain(op->queue, text, size);
-    used = explain_channels(op, way, text, size);
+    used = explain_channels(op, algo, text, size);
     n = gr_gpu_op_unsent(&op->run.device.op, ranks, 2 * GR_FAN);
     if (n > 0) {
-        used =
-            (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank", way);
+        used = (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank",
+                                 algo);
         gr_text_ranks(text, size, used, ranks, n);
     } else if (0 == used) {
         snprintf(text, size,
-                 "%s on devices, the kernel is running, or not resident on the device yet", way);
+                 "%s on devices, the kernel is running, or not resident on the device yet", algo);
     }
 }
 

@@ -42,9 +42,9 @@
 /* What the op's choice needs links for. */
 static int way_of(const struct gr_op *op)
 {
-    int way = gr_choice_way(&op->choice);
+    int use = gr_choice_use(&op->choice);
 
-    return GR_WAY_MAILBOX == way ? gr_mailbox_way(op->data.spec.coll, op->comm->size) : way;
+    return GR_ALGO_MAILBOX == use ? gr_mailbox_use(op->data.spec.coll, op->comm->size) : use;
 }
 
 enum gr_links gr_op_host_links(const struct gr_op *op)
@@ -67,7 +67,7 @@ static void make_plan(struct gr_op *op)
     const struct gr_team *team = op->queue->team;
     struct gr_plan_spec *r = &op->data.spec;
 
-    r->algo = (enum gr_algo) op->choice.way;
+    r->algo = (enum gr_algo) op->choice.algo;
     r->nchannels = op->choice.nchannels;
     r->small = op->choice.small;
     r->direct = op->choice.direct && team->direct && op->agreed.fetches;
@@ -350,7 +350,7 @@ static int host_start(struct gr_op *op)
 
 static void host_explain(struct gr_op *op, char *text, size_t size)
 {
-    gr_host_explain(op, gr_way_name(op->choice.way), NULL, text, size);
+    gr_host_explain(op, gr_use_name(op->choice.algo), NULL, text, size);
 }
 
 const struct gr_executor gr_run_host = {

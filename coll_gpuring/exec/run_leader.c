@@ -25,12 +25,12 @@
 
 static enum gr_links leader_links(const struct gr_op *op)
 {
-    return gr_team_links(op->queue->team, GR_WAY_LEADER, 0, 1);
+    return gr_team_links(op->queue->team, GR_ALGO_LEADER, 0, 1);
 }
 
 static struct gr_setup *leader_connect(struct gr_op *op, uint32_t number)
 {
-    return gr_setup_new(op->queue, GR_WAY_LEADER, 0, 1, number);
+    return gr_setup_new(op->queue, GR_ALGO_LEADER, 0, 1, number);
 }
 
 static int leader_prepare(struct gr_op *op)
@@ -72,7 +72,7 @@ static int leader_start(struct gr_op *op)
         return rc;
     }
     run->ready = 1 == rc;
-    gr_leader_begin(&run->run, gpu->leader, gr_team_boards(op->queue->team, GR_WAY_LEADER),
+    gr_leader_begin(&run->run, gpu->leader, gr_team_boards(op->queue->team, GR_ALGO_LEADER),
                     &op->data.spec, (enum gr_kernel) op->kernel,
                     (gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
                     !run->ready, !op->nonblocking && !gr_process_has_queues(op->comm->process));

@@ -55,7 +55,7 @@ static int mailbox_prepare(struct gr_op *op)
     call->displs = r->displs;
     call->reducer = data->reducer;
     if (!posts_in_turn(op)) {
-        op->early = (struct gr_early_post) {.call = call, .way = GR_WAY_MAILBOX};
+        op->early = (struct gr_early_post) {.call = call, .use = GR_ALGO_MAILBOX};
     }
     return 0;
 }
@@ -73,7 +73,7 @@ static int report_difference(const struct gr_op *op, int rc)
 {
     const struct gr_grouped *c = &op->run.mailbox;
     const struct gr_boards *boards =
-        posts_in_turn(op) ? gr_grouped_at(c) : gr_team_boards(op->queue->team, GR_WAY_MAILBOX);
+        posts_in_turn(op) ? gr_grouped_at(c) : gr_team_boards(op->queue->team, GR_ALGO_MAILBOX);
     struct gr_label_pair pair =
         gr_mailbox_difference(&boards->box, posts_in_turn(op) ? &c->now : &c->whole);
 
@@ -87,7 +87,7 @@ static int mailbox_poll(struct gr_op *op, uint64_t *moved)
     struct gr_grouped *c = &op->run.mailbox;
     bool in_turn = posts_in_turn(op);
     const struct gr_mailbox_call *call;
-    struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_WAY_MAILBOX)->box;
+    struct gr_mailbox *box = &gr_team_boards(op->queue->team, GR_ALGO_MAILBOX)->box;
     int rc = 0;
 
     if (in_turn) {
@@ -145,7 +145,7 @@ static void mailbox_explain(struct gr_op *op, char *text, size_t size)
     char what[32] = "mailbox";
 
     if (!posts_in_turn(op)) {
-        gr_mailbox_explain(gr_team_boards(op->queue->team, GR_WAY_MAILBOX), &c->whole, what, text,
+        gr_mailbox_explain(gr_team_boards(op->queue->team, GR_ALGO_MAILBOX), &c->whole, what, text,
                            size);
         return;
     }

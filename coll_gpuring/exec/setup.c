@@ -77,8 +77,8 @@ static void fill_endpoints(const struct gr_setup *s, struct gr_net_endpoint *end
 static int reserve(struct gr_setup *s)
 {
     struct gr_join *j = &s->join;
-    int rc = s->device ? gr_gpu_team_join(j, s->queue->gpu, (enum gr_algo) s->way, s->root)
-                       : gr_team_join(j, s->queue->team, s->pool, s->way, s->root, s->nchannels);
+    int rc = s->device ? gr_gpu_team_join(j, s->queue->gpu, (enum gr_algo) s->use, s->root)
+                       : gr_team_join(j, s->queue->team, s->pool, s->use, s->root, s->nchannels);
 
     if (0 == rc) {
         rc = gr_endpoints_reserve(&s->net, endpoints_of(&j->in), endpoints_of(&j->out));
@@ -186,14 +186,14 @@ static void test_direct(struct gr_team *team, const struct gr_comm *comm)
 
 static bool has_leader(const struct gr_setup *s)
 {
-    return !s->device && GR_WAY_LEADER == s->way && NULL != s->queue->gpu &&
+    return !s->device && GR_ALGO_LEADER == s->use && NULL != s->queue->gpu &&
            NULL != s->queue->gpu->leader;
 }
 
 /* This rank's board has its slab when all have agreed. */
 static void offer_slab(const struct gr_setup *s)
 {
-    const struct gr_mailbox *box = &gr_team_boards(s->queue->team, GR_WAY_LEADER)->box;
+    const struct gr_mailbox *box = &gr_team_boards(s->queue->team, GR_ALGO_LEADER)->box;
     unsigned char *board = gr_slab_base(s->join.in.host[0].slab);
 
     gr_leader_offer(s->queue->gpu->leader, board + gr_board_set_offset(box->p, 0, box->stride));
@@ -202,7 +202,7 @@ static void offer_slab(const struct gr_setup *s)
 /* Map the last handles, and start to agree on this rank's status. */
 static int begin_agreement(struct gr_setup *s)
 {
-    if (!s->device && !gr_way_has_boards(s->way)) {
+    if (!s->device && !gr_use_has_boards(s->use)) {
         test_direct(s->queue->team, s->queue->comm);
     }
     gr_endpoints_map(&s->net, &s->join.status);
@@ -249,7 +249,7 @@ static int next(struct gr_setup *s, bool *over)
     case GR_SETUP_ORDER:
         rc = gr_setup_team(s);
         if (0 == rc && GR_KERNELS_OF_ALL != gr_device_use_of(s->queue->comm, s->op)) {
-            s->way = GR_WAY_LEADER; /* no links: the op chooses anew */
+            s->use = GR_ALGO_LEADER; /* no links: the op chooses anew */
         }
         return 0 == rc ? post_handles(s) : rc;
     case GR_SETUP_HANDLES:
@@ -288,7 +288,7 @@ int gr_setup_poll(void *ctx, uint64_t *moved)
 
 /* ---- begin and end ---- */
 
-static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int way, int root,
+static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int use, int root,
                                   uint32_t number)
 {
     struct gr_setup *s = gr_calloc(1, sizeof(*s));
@@ -297,21 +297,21 @@ static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int wa
         s->device = device;
         s->queue = queue;
         s->net = (struct gr_net_ends) {.queue = queue, .why = s->why, .why_size = sizeof(s->why)};
-        s->way = way;
+        s->use = use;
         s->root = root;
         s->tag = gr_setup_tag(number);
     }
     return s;
 }
 
-struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int way, int root, uint32_t nchannels,
+struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int use, int root, uint32_t nchannels,
                               uint32_t number)
 {
-    struct gr_setup *s = setup_new(false, queue, way, root, number);
+    struct gr_setup *s = setup_new(false, queue, use, root, number);
 
     if (NULL != s) {
-        s->nchannels = gr_team_channels(queue->team, way, nchannels);
-        gr_team_ask(queue->team, way, root, s->nchannels);
+        s->nchannels = gr_team_channels(queue->team, use, nchannels);
+        gr_team_ask(queue->team, use, root, s->nchannels);
         gr_setup_announce(s);
     }
     return s;
@@ -320,7 +320,7 @@ struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int way, int root, uint
 struct gr_setup *gr_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
                                   uint32_t number)
 {
-    struct gr_setup *s = setup_new(true, queue, op->choice.way, op->root, number);
+    struct gr_setup *s = setup_new(true, queue, op->choice.algo, op->root, number);
 
     if (NULL != s) {
         s->op = op;
@@ -339,7 +339,7 @@ void gr_setup_end(struct gr_setup *s)
     gr_endpoints_end(&s->net, s->result.status);
     gr_join_end(&s->join, s->result.status, &s->result.agreed);
     if (0 == s->result.status && has_leader(s)) {
-        gr_leader_accept(s->queue->gpu->leader, gr_team_boards(s->queue->team, GR_WAY_LEADER));
+        gr_leader_accept(s->queue->gpu->leader, gr_team_boards(s->queue->team, GR_ALGO_LEADER));
     }
     if (GR_ERR_SPACE == s->result.status || GR_ERR_NOMEM == s->result.status) {
         gr_pool_trim(s->pool);

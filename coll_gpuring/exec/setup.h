@@ -102,7 +102,7 @@ struct gr_setup {
     struct gr_pool *pool;      /* the process's shared memory; borrowed */
     const struct gr_op *op;    /* on devices: the call that needs the links first; borrowed */
     bool device;               /* links between devices */
-    int way;                   /* what the links are for (link/team.h) */
+    int use;                   /* what the links are for (link/team.h) */
     uint32_t nchannels;        /* host memory: the links of so many channels */
     int root;                  /* for algorithms whose links depend on it */
     int tag;                   /* the first, and highest, of its GR_SETUP_TAGS tags */
@@ -123,12 +123,12 @@ struct gr_setup {
 };
 
 /*
- * Create a set-up; it sends nothing yet. In host memory: of what `way` needs for a call with
+ * Create a set-up; it sends nothing yet. In host memory: of what `use` needs for a call with
  * nchannels channels (link/team.h). On devices: of what op's algorithm needs; op's buffers
  * determine the device of the first set-up, and op must outlive it. number: from gr_setup_number()
  * at the time of the call, so that it is the same on all ranks. NULL: no memory.
  */
-struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int way, int root, uint32_t nchannels,
+struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int use, int root, uint32_t nchannels,
                               uint32_t number);
 struct gr_setup *gr_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
                                   uint32_t number);
@@ -207,10 +207,10 @@ enum gr_device_use {
  */
 enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_op *op);
 
-/* The way that the call's collective is to take, by parameter; -1: by the model. */
-int gr_forced_way(const struct gr_comm *comm, const struct gr_op *op);
+/* The algorithm that the call's collective is to take, by parameter; -1: by the model. */
+int gr_forced_algo(const struct gr_comm *comm, const struct gr_op *op);
 
-/* The same, of the ways that the model knows: not of a leader. */
-int gr_forced_algorithm(const struct gr_comm *comm, const struct gr_op *op);
+/* The same, of the algorithms that the model knows: not of a leader. */
+int gr_forced_scheduled(const struct gr_comm *comm, const struct gr_op *op);
 
 #endif

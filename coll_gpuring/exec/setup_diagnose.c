@@ -21,7 +21,7 @@ static const char *where(const struct gr_setup *s)
     if (s->device) {
         return " on devices";
     }
-    if (s->way < GR_WAY_SMALL) {
+    if (s->use < GR_USE_SMALL) {
         return "";
     }
     return NULL != s->queue->comm->remote ? " for small messages" : " with small slots";
@@ -57,16 +57,16 @@ void gr_setup_explain(void *ctx, char *text, size_t size)
     int k;
 
     if (GR_SETUP_NEW == s->state) {
-        snprintf(text, size, "set-up of %s%s, not begun", gr_way_name(s->way), where(s));
+        snprintf(text, size, "set-up of %s%s, not begun", gr_use_name(s->use), where(s));
         return;
     }
     if (GR_SETUP_AGREE == s->state) {
         snprintf(text, size, "set-up of %s%s, agreement at distance %d, waits for rank %d",
-                 gr_way_name(s->way), where(s), s->rounds.distance,
+                 gr_use_name(s->use), where(s), s->rounds.distance,
                  gr_dissemination_awaits(&s->rounds));
         return;
     }
-    used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_way_name(s->way),
+    used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_use_name(s->use),
                              where(s), phases[s->state]);
     for (k = 0; k < s->awaited && used < size; k++) {
         if (NULL != s->messages[k]) {
@@ -80,13 +80,13 @@ void gr_setup_announce(const struct gr_setup *s)
     const struct gr_comm *comm = s->queue->comm;
     struct gr_need need;
 
-    if (s->device || gr_way_has_boards(s->way) || !gr_should_log(comm->rank, 2)) {
+    if (s->device || gr_use_has_boards(s->use) || !gr_should_log(comm->rank, 2)) {
         return;
     }
-    need = gr_team_need(s->queue->team, s->way, s->nchannels);
+    need = gr_team_need(s->queue->team, s->use, s->nchannels);
     gr_print(
         "gpuring: set-up of %s%s on %s: up to %d links and %d messages of a rank, %zu KiB per rank",
-        gr_way_name(s->way), where(s), gr_comm_name(comm), need.links, need.messages,
+        gr_use_name(s->use), where(s), gr_comm_name(comm), need.links, need.messages,
         (need.bytes + 1023) / 1024);
 }
 
@@ -139,7 +139,7 @@ static void log_slots(const struct gr_setup *s)
                                          : "the device is out of memory";
     gr_print("gpuring: slots of rank 0 of %s for %s between nodes: %d links in device memory, "
              "%d in pinned host memory%s%s%s",
-             gr_comm_name(s->queue->comm), gr_way_name(s->way), found, all - found,
+             gr_comm_name(s->queue->comm), gr_use_name(s->use), found, all - found,
              found < all ? " (" : "", found < all ? why : "", found < all ? ")" : "");
 }
 

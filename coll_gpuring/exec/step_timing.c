@@ -49,7 +49,7 @@ static bool is_timed(const struct gr_op_queue *queue)
 
 bool gr_timing_asks(const struct gr_op_queue *queue)
 {
-    return is_timed(queue) && GR_LINKS_NONE == gr_team_links(queue->team, GR_WAY_NOTES, 0, 1);
+    return is_timed(queue) && GR_LINKS_NONE == gr_team_links(queue->team, GR_USE_NOTES, 0, 1);
 }
 
 static int make(struct gr_op_queue *queue)
@@ -101,7 +101,7 @@ int gr_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
     int rc;
 
     *gate = (struct gr_step_gate) {.ops = NULL};
-    if (!is_timed(queue) || GR_LINKS_THERE != gr_team_links(queue->team, GR_WAY_NOTES, 0, 1)) {
+    if (!is_timed(queue) || GR_LINKS_THERE != gr_team_links(queue->team, GR_USE_NOTES, 0, 1)) {
         return 0;
     }
     if (NULL == queue->timing) {

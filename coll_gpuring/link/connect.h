@@ -103,7 +103,7 @@ struct gr_join {
     int p;                       /* ranks of the team */
     uint32_t nchannels;          /* of the links */
     const unsigned char *remote; /* [rank]: whether it is on another node; NULL: none is */
-    int way;                     /* enum gr_algo or GR_WAY_...: what the links are for */
+    int use;                     /* enum gr_algo or GR_USE_...: what the links are for */
     int root;                    /* for algorithms whose links depend on it */
     struct gr_connections in;    /* this rank reads */
     struct gr_connections out;   /* this rank writes */
@@ -160,11 +160,11 @@ extern const struct gr_link_memory gr_host_links;  /* slots in the reader's slab
 extern const struct gr_link_memory gr_host_boards; /* one slab per rank, which all others map */
 
 /*
- * Begin a set-up of what `way` needs: links of the first nchannels channels, from
- * gr_team_channels(), or the boards of a way that has some. Slabs are leased from the pool, which
+ * Begin a set-up of what `use` needs: links of the first nchannels channels, from
+ * gr_team_channels(), or the boards of a use that has some. Slabs are leased from the pool, which
  * must outlive the team. 0, or GR_ERR_NOMEM: there is no join.
  */
-int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way,
+int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int use,
                  int root, uint32_t nchannels);
 
 #endif

@@ -9,7 +9,7 @@
 
 static const struct gr_channel_set *set(const struct gr_join *join)
 {
-    return gr_team_channel_set(join->team, join->way);
+    return gr_team_channel_set(join->team, join->use);
 }
 
 static size_t link_index(const struct gr_team *team, const struct gr_connection *c)
@@ -30,7 +30,7 @@ static int is_boards(const struct gr_join *join)
 /* The boards of number k: the channel of their connections. */
 static struct gr_boards *boards_at(const struct gr_join *join, uint32_t k)
 {
-    return gr_team_boards(join->team, join->way) + k;
+    return gr_team_boards(join->team, join->use) + k;
 }
 
 static size_t board_bytes(const struct gr_boards *b)
@@ -57,7 +57,7 @@ static size_t host_bytes(const struct gr_join *join)
     if (!is_boards(join)) {
         return gr_link_bytes(b->nslots, b->slot_bytes) * (size_t) join->in.n;
     }
-    for (k = 0; k < gr_team_nboards(join->team, join->way); k++) {
+    for (k = 0; k < gr_team_nboards(join->team, join->use); k++) {
         bytes += board_bytes(boards_at(join, (uint32_t) k));
     }
     return bytes;
@@ -84,7 +84,7 @@ static int finish(struct gr_join *join, struct gr_join_agreement *a)
 static void apply_agreement(struct gr_join *join, int status, const struct gr_join_agreement *a)
 {
     join->team->direct = is_boards(join) ? join->team->direct : a->host.direct;
-    gr_team_settle(join->team, join->way, join->root, join->nchannels, status);
+    gr_team_settle(join->team, join->use, join->root, join->nchannels, status);
 }
 
 /* ---- links ---- */
@@ -93,10 +93,10 @@ static int link_peers(const struct gr_join *join, struct gr_neighbours *n)
 {
     const struct gr_team *team = join->team;
 
-    return GR_WAY_NOTES == join->way
+    return GR_USE_NOTES == join->use
                ? gr_rings_lines(&team->rings, team->p, team->rank, n)
                : gr_rings_neighbours(&team->rings, team->p, team->rank, join->nchannels,
-                                     gr_way_algo(join->way), join->root, n);
+                                     gr_use_algo(join->use), join->root, n);
 }
 
 static int has_link(const struct gr_join *join, int writes, const struct gr_connection *c)
@@ -280,7 +280,7 @@ static int reserve_scratch(struct gr_join *join)
 {
     struct gr_team *team = join->team;
 
-    if (!gr_is_grouped(team->p) || GR_WAY_AGREEMENT == join->way || GR_WAY_LEADER == join->way ||
+    if (!gr_is_grouped(team->p) || GR_USE_AGREEMENT == join->use || GR_ALGO_LEADER == join->use ||
         NULL != team->scratch) {
         return 0;
     }
@@ -346,19 +346,19 @@ const struct gr_link_memory gr_host_boards = {
     .host_bytes = host_bytes,
 };
 
-int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int way,
+int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int use,
                  int root, uint32_t nchannels)
 {
-    int boards = gr_way_has_boards(way);
+    int boards = gr_use_has_boards(use);
 
     *join =
         (struct gr_join) {.memory = boards ? &gr_host_boards : &gr_host_links,
                           .team = team,
                           .pool = pool,
                           .p = team->p,
-                          .nchannels = boards ? (uint32_t) gr_team_nboards(team, way) : nchannels,
+                          .nchannels = boards ? (uint32_t) gr_team_nboards(team, use) : nchannels,
                           .remote = boards ? NULL : team->remote,
-                          .way = way,
+                          .use = use,
                           .root = root};
-    return 0 == gr_team_reserve(team, way) ? gr_join_begin(join) : GR_ERR_NOMEM;
+    return 0 == gr_team_reserve(team, use) ? gr_join_begin(join) : GR_ERR_NOMEM;
 }

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct gr_channel_set *set_of(struct gr_team *team, int way)
+static struct gr_channel_set *set_of(struct gr_team *team, int use)
 {
-    return GR_WAY_NOTES == way ? &team->notes : way >= GR_WAY_SMALL ? &team->small : &team->data;
+    return GR_USE_NOTES == use ? &team->notes : use >= GR_USE_SMALL ? &team->small : &team->data;
 }
 
 static struct gr_channel_set channel_set(uint32_t nchannels, uint32_t nslots, size_t slot_bytes)
@@ -22,12 +22,12 @@ static struct gr_channel_set channel_set(uint32_t nchannels, uint32_t nslots, si
         .nchannels = nchannels, .nslots = nslots, .slot_bytes = slot_bytes};
 }
 
-int gr_team_reserve(struct gr_team *team, int way)
+int gr_team_reserve(struct gr_team *team, int use)
 {
-    struct gr_channel_set *b = set_of(team, way);
+    struct gr_channel_set *b = set_of(team, use);
     size_t n = (size_t) b->nchannels * (size_t) team->p;
 
-    if (NULL != b->in || gr_way_has_boards(way)) {
+    if (NULL != b->in || gr_use_has_boards(use)) {
         return 0;
     }
     b->in =
@@ -67,10 +67,10 @@ static int all_boards_init(struct gr_team *team, const struct gr_team_params *pa
     if (params->leader_bytes > 0) {
         groups[GR_BOARDS_LEADER] = groups[GR_BOARDS_AGREEMENT];
     }
-    for (k = 0; k < GR_GROUP_LEVELS && GR_WAY_MAILBOX == gr_mailbox_way(GR_COLL_BARRIER, p); k++) {
+    for (k = 0; k < GR_GROUP_LEVELS && GR_ALGO_MAILBOX == gr_mailbox_use(GR_COLL_BARRIER, p); k++) {
         groups[GR_BOARDS_MAILBOX + k] = gr_group_at(p, rank, k);
     }
-    if (GR_WAY_GRID == gr_mailbox_way(GR_COLL_ALLTOALL, p)) {
+    if (GR_USE_GRID == gr_mailbox_use(GR_COLL_ALLTOALL, p)) {
         groups[GR_BOARDS_GRID] = gr_grid_row(p, rank);
         groups[GR_BOARDS_GRID + 1] = gr_grid_column(p, rank);
     }
@@ -111,12 +111,12 @@ static void team_free(struct gr_team *team)
 /* Boards need memory that all ranks share. */
 static void refuse_boards(struct gr_team *team)
 {
-    static const int ways[] = {GR_WAY_MAILBOX, GR_WAY_LEADER, GR_WAY_AGREEMENT, GR_WAY_GRID};
+    static const int uses[] = {GR_ALGO_MAILBOX, GR_ALGO_LEADER, GR_USE_AGREEMENT, GR_USE_GRID};
     size_t k;
 
-    for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
-        gr_team_ask(team, ways[k], 0, 1);
-        gr_team_settle(team, ways[k], 0, 1, GR_ERR_FOREIGN);
+    for (k = 0; k < sizeof(uses) / sizeof(uses[0]); k++) {
+        gr_team_ask(team, uses[k], 0, 1);
+        gr_team_settle(team, uses[k], 0, 1, GR_ERR_FOREIGN);
     }
 }
 
@@ -134,7 +134,7 @@ struct gr_team *gr_team_create(const struct gr_team_params *params)
     team->direct = params->direct && NULL == params->remote;
     team->remote = params->remote;
     complete = 0 == gr_rings_init(&team->rings, params->p);
-    team->links = gr_calloc(GR_NWAYS_MADE * (size_t) params->p, sizeof(*team->links));
+    team->links = gr_calloc(GR_NUSES * (size_t) params->p, sizeof(*team->links));
     complete = complete && 0 == all_boards_init(team, params);
     team->data = channel_set(params->nchannels, params->nslots, params->slot_bytes);
     team->small = channel_set(params->small_slots > 0 ? params->nchannels : 0, params->small_slots,
@@ -207,27 +207,27 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool)
     team_free(team);
 }
 
-static struct gr_links_state *state_of(const struct gr_team *team, int way, int root)
+static struct gr_links_state *state_of(const struct gr_team *team, int use, int root)
 {
-    int rooted = (way < GR_NALGOS || way >= GR_WAY_SMALL) && gr_algo_is_rooted(gr_way_algo(way));
+    int rooted = (use < GR_NALGOS || use >= GR_USE_SMALL) && gr_algo_is_rooted(gr_use_algo(use));
 
-    return &team->links[(size_t) way * (size_t) team->p + (size_t) (rooted ? root : 0)];
+    return &team->links[(size_t) use * (size_t) team->p + (size_t) (rooted ? root : 0)];
 }
 
-struct gr_boards *gr_team_boards(struct gr_team *team, int way)
+struct gr_boards *gr_team_boards(struct gr_team *team, int use)
 {
-    return &team->boards[GR_WAY_AGREEMENT == way ? GR_BOARDS_AGREEMENT
-                         : GR_WAY_LEADER == way  ? GR_BOARDS_LEADER
-                         : GR_WAY_GRID == way    ? GR_BOARDS_GRID
+    return &team->boards[GR_USE_AGREEMENT == use ? GR_BOARDS_AGREEMENT
+                         : GR_ALGO_LEADER == use ? GR_BOARDS_LEADER
+                         : GR_USE_GRID == use    ? GR_BOARDS_GRID
                                                  : GR_BOARDS_MAILBOX];
 }
 
-int gr_team_nboards(struct gr_team *team, int way)
+int gr_team_nboards(struct gr_team *team, int use)
 {
-    const struct gr_boards *b = gr_team_boards(team, way);
-    int most = GR_WAY_AGREEMENT == way || GR_WAY_LEADER == way ? 1
-               : GR_WAY_GRID == way                            ? 2
-                                                               : GR_GROUP_LEVELS,
+    const struct gr_boards *b = gr_team_boards(team, use);
+    int most = GR_USE_AGREEMENT == use || GR_ALGO_LEADER == use ? 1
+               : GR_USE_GRID == use                             ? 2
+                                                                : GR_GROUP_LEVELS,
         n = 0;
 
     while (n < most && b[n].group.n > 0) {
@@ -236,20 +236,20 @@ int gr_team_nboards(struct gr_team *team, int way)
     return n;
 }
 
-const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int way)
+const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int use)
 {
-    return set_of((struct gr_team *) team, way);
+    return set_of((struct gr_team *) team, use);
 }
 
-/* Channels in the state of a way: boards and notes have one. */
-static uint32_t counted(int way, uint32_t nchannels)
+/* Channels in the state of a use: boards and notes have one. */
+static uint32_t counted(int use, uint32_t nchannels)
 {
-    return gr_way_has_boards(way) || GR_WAY_NOTES == way ? 1 : nchannels;
+    return gr_use_has_boards(use) || GR_USE_NOTES == use ? 1 : nchannels;
 }
 
-uint32_t gr_team_channels(const struct gr_team *team, int way, uint32_t nchannels)
+uint32_t gr_team_channels(const struct gr_team *team, int use, uint32_t nchannels)
 {
-    uint32_t most = counted(way, gr_team_channel_set(team, way)->nchannels), n = 1;
+    uint32_t most = counted(use, gr_team_channel_set(team, use)->nchannels), n = 1;
 
     while (n < nchannels && n < most) {
         n *= 2;
@@ -257,11 +257,11 @@ uint32_t gr_team_channels(const struct gr_team *team, int way, uint32_t nchannel
     return n < most ? n : most;
 }
 
-enum gr_links gr_team_links(const struct gr_team *team, int way, int root, uint32_t nchannels)
+enum gr_links gr_team_links(const struct gr_team *team, int use, int root, uint32_t nchannels)
 {
-    const struct gr_links_state *state = state_of(team, way, root);
+    const struct gr_links_state *state = state_of(team, use, root);
 
-    nchannels = counted(way, nchannels);
+    nchannels = counted(use, nchannels);
     /* first what is equal on all ranks: a call that asks does so on all of them */
     if (state->asked < nchannels) {
         return GR_LINKS_NONE;
@@ -271,19 +271,19 @@ enum gr_links gr_team_links(const struct gr_team *team, int way, int root, uint3
                                      : GR_LINKS_ASKED;
 }
 
-void gr_team_ask(struct gr_team *team, int way, int root, uint32_t nchannels)
+void gr_team_ask(struct gr_team *team, int use, int root, uint32_t nchannels)
 {
-    struct gr_links_state *state = state_of(team, way, root);
+    struct gr_links_state *state = state_of(team, use, root);
 
     state->asked = state->asked < nchannels ? (unsigned char) nchannels : state->asked;
 }
 
-void gr_team_settle(struct gr_team *team, int way, int root, uint32_t nchannels, int status)
+void gr_team_settle(struct gr_team *team, int use, int root, uint32_t nchannels, int status)
 {
-    struct gr_links_state *state = state_of(team, way, root);
+    struct gr_links_state *state = state_of(team, use, root);
 
-    nchannels = counted(way, nchannels);
-    gr_team_ask(team, way, root, nchannels); /* tests make links without */
+    nchannels = counted(use, nchannels);
+    gr_team_ask(team, use, root, nchannels); /* tests make links without */
     if (0 == status && state->there < nchannels) {
         state->there = (unsigned char) nchannels;
     }
@@ -305,12 +305,12 @@ static struct gr_links_count count_lines(const struct gr_team *team)
     return (struct gr_links_count) {n, n};
 }
 
-struct gr_need gr_team_need(const struct gr_team *team, int way, uint32_t nchannels)
+struct gr_need gr_team_need(const struct gr_team *team, int use, uint32_t nchannels)
 {
-    const struct gr_channel_set *set = gr_team_channel_set(team, way);
-    struct gr_links_count n = GR_WAY_NOTES == way
+    const struct gr_channel_set *set = gr_team_channel_set(team, use);
+    struct gr_links_count n = GR_USE_NOTES == use
                                   ? count_lines(team)
-                                  : gr_algo_links(gr_way_algo(way), team->p, &team->rings.torus);
+                                  : gr_algo_links(gr_use_algo(use), team->p, &team->rings.torus);
     size_t link = gr_link_bytes(set->nslots, set->slot_bytes);
     int channels = (int) nchannels, ends = 1;
 

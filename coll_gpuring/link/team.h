@@ -5,7 +5,7 @@
  * Links are made when a call first needs them (connect.h), and kept until the team ends. The
  * calls that need links come in the same order on all ranks, so all ranks know the same of them.
  *
- * `way` is what links are for: an algorithm, the small messages of one, mailboxes, call records, or
+ * `use` is what links are for: an algorithm, the small messages of one, mailboxes, call records, or
  * notes of step timing (sched/sched.h).
  */
 #ifndef GR_LINK_TEAM_H
@@ -30,7 +30,7 @@ struct gr_boards {
     uint64_t *leases;      /* [number in the group]: lease numbers of the boards; owned */
 };
 
-/* Where a team keeps which boards: those of GR_WAY_MAILBOX by level (sched/groups.h). */
+/* Where a team keeps which boards: those of GR_ALGO_MAILBOX by level (sched/groups.h). */
 enum {
     GR_BOARDS_MAILBOX,
     GR_BOARDS_GRID = GR_BOARDS_MAILBOX + GR_GROUP_LEVELS, /* of the row, and of the column */
@@ -59,7 +59,7 @@ struct gr_channel_set {
 };
 
 /*
- * The links of a way, and of a rooted algorithm with one root, by channel: a set-up makes those of
+ * The links of a use, and of a rooted algorithm with one root, by channel: a set-up makes those of
  * the first channels, and a call that uses more channels asks for another set-up.
  */
 struct gr_links_state {
@@ -82,7 +82,7 @@ struct gr_team {
     struct gr_boards boards[GR_NBOARDS];
     /* of calls in groups, as long as a mailbox's largest message. NULL: not needed yet. Owned */
     unsigned char *scratch;
-    struct gr_links_state *links; /* [way * p + root]; owned */
+    struct gr_links_state *links; /* [use * p + root]; owned */
     const int32_t *pids;          /* [rank]; borrowed */
     /*
      * [rank]: whether it is on another node; borrowed. NULL: none is. Otherwise there are neither
@@ -93,7 +93,7 @@ struct gr_team {
     bool tested; /* that this rank can read the memory of all others, as `direct` says */
 };
 
-/* Whether a team has what a way needs (of a rooted algorithm: with that root). */
+/* Whether a team has what a use needs (of a rooted algorithm: with that root). */
 enum gr_links {
     GR_LINKS_NONE,   /* never asked for, or for fewer channels */
     GR_LINKS_ASKED,  /* a set-up is in progress; up to here the state is the same on all ranks */
@@ -138,36 +138,36 @@ void gr_team_destroy(struct gr_team *team, struct gr_pool *pool);
  * Channels that a set-up makes for a call with that many: a power of two where there are so many,
  * so that growing calls need few set-ups. Boards and notes have one.
  */
-uint32_t gr_team_channels(const struct gr_team *team, int way, uint32_t nchannels);
+uint32_t gr_team_channels(const struct gr_team *team, int use, uint32_t nchannels);
 
-/* Whether the team has the links of `way` (of a rooted algorithm: with that root). */
-enum gr_links gr_team_links(const struct gr_team *team, int way, int root, uint32_t nchannels);
+/* Whether the team has the links of `use` (of a rooted algorithm: with that root). */
+enum gr_links gr_team_links(const struct gr_team *team, int use, int root, uint32_t nchannels);
 
 /* A set-up of these links begins; nchannels: from gr_team_channels(). */
-void gr_team_ask(struct gr_team *team, int way, int root, uint32_t nchannels);
+void gr_team_ask(struct gr_team *team, int use, int root, uint32_t nchannels);
 
 /* It has ended; status: 0, or the worst of all ranks. */
-void gr_team_settle(struct gr_team *team, int way, int root, uint32_t nchannels, int status);
+void gr_team_settle(struct gr_team *team, int use, int root, uint32_t nchannels, int status);
 
-/* Whether the links of a way are boards. */
-static inline int gr_way_has_boards(int way)
+/* Whether the links of a use are boards. */
+static inline int gr_use_has_boards(int use)
 {
-    return GR_WAY_MAILBOX == way || GR_WAY_LEADER == way || GR_WAY_GRID == way ||
-           GR_WAY_AGREEMENT == way;
+    return GR_ALGO_MAILBOX == use || GR_ALGO_LEADER == use || GR_USE_GRID == use ||
+           GR_USE_AGREEMENT == use;
 }
 
 /*
- * The boards of such a way. The first are those of all ranks for GR_WAY_AGREEMENT and
- * GR_WAY_LEADER, and for GR_WAY_MAILBOX among few. gr_team_nboards(): how many of them this rank has.
+ * The boards of such a use. The first are those of all ranks for GR_USE_AGREEMENT and
+ * GR_ALGO_LEADER, and for GR_ALGO_MAILBOX among few. gr_team_nboards(): how many of them this rank has.
  */
-struct gr_boards *gr_team_boards(struct gr_team *team, int way);
-int gr_team_nboards(struct gr_team *team, int way);
+struct gr_boards *gr_team_boards(struct gr_team *team, int use);
+int gr_team_nboards(struct gr_team *team, int use);
 
-/* Make room for the links of a way, if it has some. 0, or GR_ERR_NOMEM. */
-int gr_team_reserve(struct gr_team *team, int way);
+/* Make room for the links of a use, if it has some. 0, or GR_ERR_NOMEM. */
+int gr_team_reserve(struct gr_team *team, int use);
 
-/* The links of any other `way`. */
-const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int way);
+/* The links of any other `use`. */
+const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int use);
 
 /* The links of a call: for small messages, or not. */
 static inline const struct gr_channel_set *gr_team_links_of(const struct gr_team *team, int small)
@@ -188,9 +188,9 @@ struct gr_need {
 };
 
 /*
- * The need of a team that has no links yet. way: not mailboxes and call records, which have boards.
+ * The need of a team that has no links yet. use: not mailboxes and call records, which have boards.
  * nchannels: from gr_team_channels().
  */
-struct gr_need gr_team_need(const struct gr_team *team, int way, uint32_t nchannels);
+struct gr_need gr_team_need(const struct gr_team *team, int use, uint32_t nchannels);
 
 #endif

@@ -283,8 +283,8 @@ static int find_tmp(struct gr_mpi_op *op)
     size_t bytes = 0;
 
     op->base.data.tmp = NULL;
-    if (op->base.choice.way < GR_NALGOS) {
-        r->algo = (enum gr_algo) op->base.choice.way;
+    if (op->base.choice.algo < GR_NALGOS) {
+        r->algo = (enum gr_algo) op->base.choice.algo;
         bytes = gr_plan_scratch(r, ompi_comm_size(op->call.comm));
     }
     if (bytes > 0) {

@@ -42,21 +42,21 @@ static const char *const text_default[] = {
     [GR_KIND_REPORT] = "none", [GR_KIND_FILE] = "",
 };
 
-/* GR_NWAYS when there is none of that name. */
-static int find_way(const char *name)
+/* GR_NALGOS_ALL when there is none of that name. */
+static int find_algo(const char *name)
 {
     int w;
 
-    for (w = 0; w < GR_NWAYS && 0 != strcmp(name, gr_way_name(w)); w++) {
+    for (w = 0; w < GR_NALGOS_ALL && 0 != strcmp(name, gr_use_name(w)); w++) {
     }
     return w;
 }
 
 /* Whether the parameter of all collectives, or of one, may say so. */
-static bool way_is_allowed(int param, int way)
+static bool algo_is_allowed(int param, int algo)
 {
-    return GR_PARAM_COMMON == param || GR_WAY_MAILBOX == way || GR_WAY_LEADER == way ||
-           gr_algo_has((enum gr_algo) way, (enum gr_coll)(param - GR_PARAM_ALGORITHM));
+    return GR_PARAM_COMMON == param || GR_ALGO_MAILBOX == algo || GR_ALGO_LEADER == algo ||
+           gr_algo_has((enum gr_algo) algo, (enum gr_coll)(param - GR_PARAM_ALGORITHM));
 }
 
 /* The names that a parameter for algorithms may have, behind what the list holds already. */
@@ -64,9 +64,9 @@ static void add_names(const struct gr_param_row *row, char *list, size_t size)
 {
     int w;
 
-    for (w = 0; w < GR_NWAYS; w++) {
-        if (way_is_allowed(row->compared, w)) {
-            gr_words_add(list, size, gr_way_name(w));
+    for (w = 0; w < GR_NALGOS_ALL; w++) {
+        if (algo_is_allowed(row->compared, w)) {
+            gr_words_add(list, size, gr_use_name(w));
         }
     }
 }
@@ -171,7 +171,7 @@ static bool is_good(const struct gr_param_row *row, int64_t value)
         return 0 == value || 1 == value;
     case GR_KIND_ALGORITHM:
         return -1 == value ||
-               (value >= 0 && value < GR_NWAYS && way_is_allowed(row->compared, (int) value));
+               (value >= 0 && value < GR_NALGOS_ALL && algo_is_allowed(row->compared, (int) value));
     case GR_KIND_PROTOCOL:
         return value >= -1 && value < GR_NPROTOCOLS;
     case GR_KIND_SYNC:
@@ -230,13 +230,13 @@ static int64_t check_host(const struct gr_param_row *row, const char *text)
 static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
 {
     char allowed[sizeof(mca_coll_gpuring_bad_param.allowed)] = "auto";
-    int way = find_way(text);
+    int algo = find_algo(text);
 
     if (0 == strcmp(text, "auto")) {
         return -1;
     }
-    if (GR_NWAYS != way && way_is_allowed(row->compared, way)) {
-        return way;
+    if (GR_NALGOS_ALL != algo && algo_is_allowed(row->compared, algo)) {
+        return algo;
     }
     add_names(row, allowed, sizeof(allowed));
     complain(row, text, allowed, "auto");
@@ -363,7 +363,7 @@ void mca_coll_gpuring_params_check(void)
         if (GR_PARAM_COMMON == row->compared) {
             common = value; /* the rows of the collectives follow */
         } else if (GR_KIND_ALGORITHM == row->kind && value < 0 && common >= 0 &&
-                   way_is_allowed(row->compared, (int) common)) {
+                   algo_is_allowed(row->compared, (int) common)) {
             value = common;
         }
         if (row->compared >= 0) {
@@ -400,7 +400,7 @@ const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, siz
     int d;
 
     if (param >= GR_PARAM_COMMON) {
-        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_way_name((int) value));
+        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_use_name((int) value));
     } else if (GR_PARAM_PROTOCOL == param) {
         snprintf(buf, size, "%s", value < 0 ? "auto" : gr_protocol_name((int) value));
     } else if (GR_PARAM_STEP_SYNC == param) {

@@ -124,7 +124,7 @@ int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc)
     return GR_AGAIN == rc ? gr_poll_to_end(poll_again, &waiting) : rc;
 }
 
-/* The op of a call as the long way would leave it before the queue. */
+/* The op of a call as dispatch.c would leave it before the queue. */
 static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
                    const struct gr_call *call)
 {
@@ -137,13 +137,13 @@ static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
     base->id = call->id;
     base->root = call->root;
     base->data.bytes = plan->counter.bytes;
-    base->choice.way = GR_WAY_MAILBOX;
+    base->choice.algo = GR_ALGO_MAILBOX;
     base->choice.small = 0; /* the request may have served a call between nodes */
     base->exec = &gr_run_mailbox;
     base->seq = ++plan->queue->seq;
     base->run.mailbox.whole = plan->call;
     gr_plan_set_buffers(&base->run.mailbox.whole, plan, &op->call, call->id);
-    base->early = (struct gr_early_post) {&base->run.mailbox.whole, GR_WAY_MAILBOX};
+    base->early = (struct gr_early_post) {&base->run.mailbox.whole, GR_ALGO_MAILBOX};
 }
 
 bool mca_coll_gpuring_plan_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -189,7 +189,7 @@ static bool may_have_plan(const struct gr_mpi_op *op)
     const struct gr_op *base = &op->base;
 
     return &gr_run_mailbox == base->exec && NULL != base->early.call &&
-           GR_WAY_MAILBOX == base->early.way && !base->comm->gpu && !op->stages &&
+           GR_ALGO_MAILBOX == base->early.use && !base->comm->gpu && !op->stages &&
            GR_FINISH_NONE == op->finish &&
            gr_settings.verbose < 2; /* which says each call's choice */
 }
@@ -205,7 +205,7 @@ void mca_coll_gpuring_plan_count(struct gr_call_counter *counter, const struct g
 {
     *counter = (struct gr_call_counter) {
         .id = op->base.id,
-        .way = GR_WAY_MAILBOX,
+        .algo = GR_ALGO_MAILBOX,
         .bytes = gr_call_has_buffers(op->base.id) ? op->base.data.bytes : 0};
     mca_coll_gpuring_counter_join(counter);
 }
@@ -238,7 +238,7 @@ static struct gr_plan_of_call *plan_new(const struct gr_mpi_op *op, const struct
         plan->kind = *kind;
         mca_coll_gpuring_plan_count(&plan->counter, op);
         plan->queue = op->base.queue;
-        plan->boards = gr_team_boards(op->base.queue->team, GR_WAY_MAILBOX);
+        plan->boards = gr_team_boards(op->base.queue->team, GR_ALGO_MAILBOX);
         plan->call = op->base.run.mailbox.whole;
         if (GR_CALL_BARRIER == kind->id) {
             plan->call.in = &token;
@@ -272,7 +272,7 @@ void mca_coll_gpuring_plan_make(mca_coll_gpuring_module_t *module, const struct 
     if (!may_have_plan(op) || !gr_plan_find_kind(&op->call, op->call.id, &kind) ||
         /* several calls may wait, and need the lists of a plan that is replaced meanwhile */
         (GR_ORDER_NONBLOCKING == op->base.queue->order && gr_plan_has_lists(kind.id)) ||
-        GR_LINKS_THERE != gr_team_links(op->base.queue->team, GR_WAY_MAILBOX, 0, 1)) {
+        GR_LINKS_THERE != gr_team_links(op->base.queue->team, GR_ALGO_MAILBOX, 0, 1)) {
         return;
     }
     if (NULL == *of_order) { /* many communicators have one call */

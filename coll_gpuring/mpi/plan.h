@@ -6,9 +6,9 @@
  * a copy of their own: the buffers are one run of bytes each. Whether a call is of the kind follows
  * from its arguments alone: collective, root, bytes, and for reductions type and operation. Nothing in
  * a plan was agreed on with other ranks, so a rank may lose one, or not make it for lack of memory: its
- * call then takes the long way, to the same mailbox.
+ * call is then dispatched anew, to the same mailbox.
  *
- * The first calls of a kind take the long way (dispatch.c). The second in a row makes the plan.
+ * The first calls of a kind go through dispatch.c. The second in a row makes the plan.
  * Blocking and nonblocking calls have mailboxes of their own, and plans. A persistent request is its
  * own plan (request.c).
  */
@@ -218,7 +218,7 @@ static GR_INLINE struct gr_plan_of_call *gr_plan_find(struct gr_plans *plans,
 
 /*
  * Whether the buffers are in host memory. On a communicator whose ranks expected no devices a CUDA
- * driver may be loaded later, and then the long way looks where the buffers are. The buffers of the
+ * driver may be loaded later, and then dispatch.c looks where the buffers are. The buffers of the
  * last call before that are known.
  */
 static inline bool gr_plan_in_host_memory(struct gr_plan_of_call *plan, const struct gr_call *call)
@@ -282,7 +282,7 @@ static GR_INLINE void gr_plan_count(struct gr_plan_of_call *plan, int ranks, boo
                                     double start)
 {
     if (timed) {
-        gr_stats_call(plan->kind.id, GR_WAY_MAILBOX, false, ranks, plan->counter.bytes,
+        gr_stats_call(plan->kind.id, GR_ALGO_MAILBOX, false, ranks, plan->counter.bytes,
                       1e6 * (gr_runtime_now() - start));
     } else {
         gr_count_call(&plan->counter);

@@ -27,7 +27,7 @@
 
 typedef _Atomic unsigned long long counter_t;
 
-static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], by_way[GR_NWAYS];
+static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], by_algo[GR_NALGOS_ALL];
 static counter_t on_device[GR_NSUPPORTED], zero_copy[GR_NSUPPORTED];
 static counter_t handovers[GR_NFALLBACKS];
 
@@ -37,7 +37,7 @@ static counter_t handovers[GR_NFALLBACKS];
  */
 static struct {
     counter_t calls, bytes, ns, bus_bytes;
-} sums[2][GR_NSUPPORTED][GR_NWAYS];
+} sums[2][GR_NSUPPORTED][GR_NALGOS_ALL];
 
 static const char *const handover_names[GR_NFALLBACKS] = {
     [GR_FALLBACK_OP] = "operation", [GR_FALLBACK_JOBS] = "jobs",   [GR_FALLBACK_PEERS] = "peers",
@@ -78,11 +78,11 @@ static void add(counter_t *counter, unsigned long long value)
     }
 }
 
-static void count(enum gr_call_id id, int way, uint64_t n, size_t size)
+static void count(enum gr_call_id id, int algo, uint64_t n, size_t size)
 {
     add(&calls[id], n);
     add(&bytes[id], n * size);
-    add(&by_way[way], n);
+    add(&by_algo[algo], n);
 }
 
 /* ---- calls that plans count ---- */
@@ -96,7 +96,7 @@ static void add_calls(struct gr_call_counter *c)
     uint64_t n = atomic_load_explicit(&c->calls, memory_order_relaxed) - c->added;
 
     c->added += n;
-    count(c->id, c->way, n, c->bytes);
+    count(c->id, c->algo, n, c->bytes);
 }
 
 void mca_coll_gpuring_counter_join(struct gr_call_counter *c)
@@ -178,9 +178,9 @@ int mca_coll_gpuring_stats_register(void)
                              name, &zero_copy[k]);
         }
     }
-    for (k = 0; k < GR_NWAYS && OMPI_SUCCESS == rc; k++) {
-        rc = add_counter("algorithm", gr_way_name(k), "Calls done with the algorithm",
-                         gr_way_name(k), &by_way[k]);
+    for (k = 0; k < GR_NALGOS_ALL && OMPI_SUCCESS == rc; k++) {
+        rc = add_counter("algorithm", gr_use_name(k), "Calls done with the algorithm",
+                         gr_use_name(k), &by_algo[k]);
     }
     for (k = 0; k < GR_NFALLBACKS && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("handover", handover_names[k],
@@ -205,17 +205,17 @@ static double bus_factor(enum gr_coll coll, int ranks)
     }
 }
 
-void gr_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t size, double us)
+void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t size, double us)
 {
-    count(id, way, 1, size);
+    count(id, algo, 1, size);
     if (device) {
         add(&on_device[id], 1);
     }
     if (gr_stats_timed()) {
-        add(&sums[device][id][way].calls, 1);
-        add(&sums[device][id][way].bytes, size);
-        add(&sums[device][id][way].ns, (unsigned long long) (1e3 * us));
-        add(&sums[device][id][way].bus_bytes,
+        add(&sums[device][id][algo].calls, 1);
+        add(&sums[device][id][algo].bytes, size);
+        add(&sums[device][id][algo].ns, (unsigned long long) (1e3 * us));
+        add(&sums[device][id][algo].bus_bytes,
             (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
     }
 }
@@ -230,11 +230,11 @@ void gr_stats_fallback(enum gr_fallback_reason reason)
     add(&handovers[reason], 1);
 }
 
-static bool report_row(FILE *f, bool json, const char *comma, int device, int id, int way)
+static bool report_row(FILE *f, bool json, const char *comma, int device, int id, int algo)
 {
-    double n = (double) sums[device][id][way].calls, ns = (double) sums[device][id][way].ns;
-    double size = (double) sums[device][id][way].bytes,
-           bus = (double) sums[device][id][way].bus_bytes;
+    double n = (double) sums[device][id][algo].calls, ns = (double) sums[device][id][algo].ns;
+    double size = (double) sums[device][id][algo].bytes,
+           bus = (double) sums[device][id][algo].bus_bytes;
 
     if (0 == n) {
         return false;
@@ -245,7 +245,7 @@ static bool report_row(FILE *f, bool json, const char *comma, int device, int id
                    "\"calls\": %.0f, \"bytes\": %.0f, \"avg_us\": %.3f, \"algbw_GBs\": %.4f, "
                    "\"busbw_GBs\": %.4f, \"constants\": \"%s\"}"
                  : "%s# %-20s %-6s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
-            comma, gr_calls[id].name, device ? "cuda" : "host", gr_way_name(way), n, size,
+            comma, gr_calls[id].name, device ? "cuda" : "host", gr_use_name(algo), n, size,
             ns / n / 1e3, size / ns, bus / ns, mca_coll_gpuring_constants_sources(0 != device));
     return true;
 }
@@ -253,12 +253,12 @@ static bool report_row(FILE *f, bool json, const char *comma, int device, int id
 static const char *report_rows(FILE *f, bool json)
 {
     const char *comma = "";
-    int device, id, way;
+    int device, id, algo;
 
     for (device = 0; device < 2; device++) {
         for (id = 0; id < GR_NSUPPORTED; id++) {
-            for (way = 0; way < GR_NWAYS; way++) {
-                comma = report_row(f, json, comma, device, id, way) && json ? "," : comma;
+            for (algo = 0; algo < GR_NALGOS_ALL; algo++) {
+                comma = report_row(f, json, comma, device, id, algo) && json ? "," : comma;
             }
         }
     }

@@ -71,13 +71,13 @@ int gr_grid_columns(int p);
 struct gr_group gr_grid_row(int p, int rank);
 struct gr_group gr_grid_column(int p, int rank);
 
-/* Whose boards a call of mailboxes takes: GR_WAY_MAILBOX or GR_WAY_GRID; -1: there are none. */
-static inline int gr_mailbox_way(enum gr_coll coll, int p)
+/* Whose boards a call of mailboxes takes: GR_ALGO_MAILBOX or GR_USE_GRID; -1: there are none. */
+static inline int gr_mailbox_use(enum gr_coll coll, int p)
 {
     if (GR_COLL_ALLTOALL == coll && gr_is_grouped(p)) {
-        return gr_grid_columns(p) > 0 ? GR_WAY_GRID : -1;
+        return gr_grid_columns(p) > 0 ? GR_USE_GRID : -1;
     }
-    return p <= GR_GROUPED_MOST ? GR_WAY_MAILBOX : -1;
+    return p <= GR_GROUPED_MOST ? GR_ALGO_MAILBOX : -1;
 }
 
 #endif

@@ -62,13 +62,13 @@ const char *gr_path_name(enum gr_path path)
     return (unsigned) path < GR_NPATHS ? names[path] : NULL;
 }
 
-const char *gr_way_name(int way)
+const char *gr_use_name(int use)
 {
-    /* from GR_WAY_MAILBOX on */
+    /* from GR_ALGO_MAILBOX on */
     static const char *const others[] = {"mailbox", "leader", "call records", "mailbox", "notes"};
 
-    return way >= GR_WAY_MAILBOX && way < GR_WAY_SMALL ? others[way - GR_WAY_MAILBOX]
-                                                       : gr_algo_name(gr_way_algo(way));
+    return use >= GR_ALGO_MAILBOX && use < GR_USE_SMALL ? others[use - GR_ALGO_MAILBOX]
+                                                        : gr_algo_name(gr_use_algo(use));
 }
 
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll)

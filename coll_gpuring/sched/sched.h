@@ -15,10 +15,10 @@ const char *gr_coll_name(enum gr_coll coll);
 const char *gr_algo_name(enum gr_algo algo);
 
 /*
- * Name of a way ("ring", "mailbox", "call records"), or NULL when out of range; for small messages,
+ * Name of a use of links ("ring", "mailbox", "call records"), or NULL when out of range; for small messages,
  * the algorithm's.
  */
-const char *gr_way_name(int way);
+const char *gr_use_name(int use);
 
 /* A hash of all algorithms: their names in the order of their numbers, and their collectives. */
 uint64_t gr_algos_hash(void);

@@ -17,29 +17,29 @@ enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
 #undef GR_NUMBER_ALGORITHM
 
 /*
- * The ways that a call can take: an enum gr_algo, or one that has no schedule. Small messages go
+ * The algorithms that a call can take: an enum gr_algo, or one that has no schedule. Small messages go
  * through mailboxes (exec/mailbox.h); one kernel does the call of ranks that share a device
  * (exec/gpu/leader.h).
  */
-enum { GR_WAY_MAILBOX = GR_NALGOS, GR_WAY_LEADER, GR_NWAYS };
+enum { GR_ALGO_MAILBOX = GR_NALGOS, GR_ALGO_LEADER, GR_NALGOS_ALL };
 
 /*
- * Not ways of a call, but links are made for them alike: call records, the mailboxes of an Alltoall
- * among many ranks (sched/groups.h), notes of step timing, and (GR_WAY_SMALL + an algorithm) an
+ * What else links are made for ("uses"; each algorithm is one): call records, the mailboxes of an Alltoall
+ * among many ranks (sched/groups.h), notes of step timing, and (GR_USE_SMALL + an algorithm) an
  * algorithm's small messages.
  */
 enum {
-    GR_WAY_AGREEMENT = GR_NWAYS,
-    GR_WAY_GRID,
-    GR_WAY_NOTES,
-    GR_WAY_SMALL,
-    GR_NWAYS_MADE = GR_WAY_SMALL + (int) GR_NALGOS
+    GR_USE_AGREEMENT = GR_NALGOS_ALL,
+    GR_USE_GRID,
+    GR_USE_NOTES,
+    GR_USE_SMALL,
+    GR_NUSES = GR_USE_SMALL + (int) GR_NALGOS
 };
 
-/* The algorithm of a way that is one, be it for small messages. */
-static inline enum gr_algo gr_way_algo(int way)
+/* The algorithm of a use that is one, be it for small messages. */
+static inline enum gr_algo gr_use_algo(int use)
 {
-    return (enum gr_algo)(way < GR_WAY_SMALL ? way : way - GR_WAY_SMALL);
+    return (enum gr_algo)(use < GR_USE_SMALL ? use : use - GR_USE_SMALL);
 }
 
 /* How a collective's data is cut into the chunks that the steps of an algorithm name. */

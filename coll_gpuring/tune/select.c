@@ -130,7 +130,7 @@ double gr_cost_mailbox(const struct gr_costs *costs, const struct gr_select_args
 /* Whether the call can go through mailboxes. */
 static int fits_mailbox(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    return gr_mailbox_way(q->coll, q->p) >= 0 && q->post_bytes <= q->mailbox_bytes &&
+    return gr_mailbox_use(q->coll, q->p) >= 0 && q->post_bytes <= q->mailbox_bytes &&
            q->p <= costs->mailbox_ranks;
 }
 
@@ -167,7 +167,7 @@ static void try_algorithms(const struct gr_costs *costs, const struct gr_select_
         }
         us = cost_of(costs, q, &t, (enum gr_algo) a, &chunk);
         if (best->us < 0 || us < best->us) {
-            best->way = a;
+            best->algo = a;
             best->direct = desc->fetches;
             best->protocol = desc->protocol;
             best->direct_chunk_bytes = chunk;
@@ -189,16 +189,16 @@ static int may_use(const struct gr_costs *costs, const struct gr_select_args *q,
 }
 
 /* Whether what is forced can do the call, by some method that it may use. */
-static int is_possible(const struct gr_costs *costs, const struct gr_select_args *q, int way)
+static int is_possible(const struct gr_costs *costs, const struct gr_select_args *q, int algo)
 {
     int m, found = 0;
 
-    if (GR_WAY_MAILBOX == way) {
+    if (GR_ALGO_MAILBOX == algo) {
         return fits_mailbox(costs, q);
     }
-    for (m = 0; m < GR_NCOPY_METHODS && way >= 0; m++) {
+    for (m = 0; m < GR_NCOPY_METHODS && algo >= 0; m++) {
         found |= may_use(costs, q, (enum gr_copy_method) m) &&
-                 can_do(q, (enum gr_algo) way, (enum gr_copy_method) m);
+                 can_do(q, (enum gr_algo) algo, (enum gr_copy_method) m);
     }
     return found;
 }
@@ -218,7 +218,7 @@ static void set_width(const struct gr_costs *costs, const struct gr_select_args 
          */
         threads = q->bytes / choice->nchannels;
         threads /=
-            GR_BLOCKS == gr_algo_layout((enum gr_algo) choice->way, q->coll) ? (size_t) q->p : 1;
+            GR_BLOCKS == gr_algo_layout((enum gr_algo) choice->algo, q->coll) ? (size_t) q->p : 1;
         threads = 0 == threads ? 32 : (threads + 511) / 512 * 32;
         choice->threads = threads < q->threads ? (uint32_t) threads : q->threads;
     }
@@ -227,19 +227,19 @@ static void set_width(const struct gr_costs *costs, const struct gr_select_args 
 struct gr_choice gr_select(const struct gr_costs *costs, const struct gr_select_args *q)
 {
     int forced = is_possible(costs, q, q->forced) ? q->forced : -1, m;
-    struct gr_choice best = {.way = GR_ALGO_RING, .us = -1};
+    struct gr_choice best = {.algo = GR_ALGO_RING, .us = -1};
     double us = fits_mailbox(costs, q) ? gr_cost_mailbox(costs, q) : 0;
 
-    for (m = 0; m < GR_NCOPY_METHODS && GR_WAY_MAILBOX != forced; m++) {
+    for (m = 0; m < GR_NCOPY_METHODS && GR_ALGO_MAILBOX != forced; m++) {
         if (may_use(costs, q, (enum gr_copy_method) m)) {
             try_algorithms(costs, q, forced, (enum gr_copy_method) m, &best);
         }
     }
-    if (GR_WAY_MAILBOX == forced ||
+    if (GR_ALGO_MAILBOX == forced ||
         (forced < 0 && fits_mailbox(costs, q) && (best.us < 0 || us < best.us))) {
-        best = (struct gr_choice) {.way = GR_WAY_MAILBOX, .us = us};
+        best = (struct gr_choice) {.algo = GR_ALGO_MAILBOX, .us = us};
     } else if (best.us >= 0) {
-        (void) gr_cost(costs, q, (enum gr_algo) best.way, gr_copy_through_links(best.protocol),
+        (void) gr_cost(costs, q, (enum gr_algo) best.algo, gr_copy_through_links(best.protocol),
                        &best.chunk_bytes);
     }
     set_width(costs, q, &best);
@@ -263,11 +263,11 @@ struct gr_choice gr_select_measured(const struct gr_costs *fixed, const struct g
     }
     choice = gr_select(fixed, q);
     /* a block's elements are combined in one order, whatever the chunks; along two trees, not */
-    if (GR_WAY_MAILBOX == choice.way ||
-        GR_BLOCKS != gr_algo_layout((enum gr_algo) choice.way, q->coll)) {
+    if (GR_ALGO_MAILBOX == choice.algo ||
+        GR_BLOCKS != gr_algo_layout((enum gr_algo) choice.algo, q->coll)) {
         return choice;
     }
-    again.forced = choice.way;
+    again.forced = choice.algo;
     return gr_select(measured, &again);
 }
 

@@ -42,7 +42,7 @@ struct gr_costs {
 extern const struct gr_costs gr_costs_host, gr_costs_device[GR_NPATHS];
 
 struct gr_choice {
-    int way;                   /* an enum gr_algo, or GR_WAY_MAILBOX */
+    int algo;                  /* an enum gr_algo, or GR_ALGO_MAILBOX */
     uint32_t nchannels;        /* how many channels */
     int small;                 /* over links for small messages: the caller's choice */
     size_t chunk_bytes;        /* for gr_plan_spec.chunk_bytes */
@@ -54,10 +54,10 @@ struct gr_choice {
     double us;                 /* what the model expects */
 };
 
-/* What that needs links for: the way, or the same for small messages. */
-static inline int gr_choice_way(const struct gr_choice *choice)
+/* What that needs links for: the algorithm, or the same for small messages. */
+static inline int gr_choice_use(const struct gr_choice *choice)
 {
-    return choice->small ? GR_WAY_SMALL + choice->way : choice->way;
+    return choice->small ? GR_USE_SMALL + choice->algo : choice->algo;
 }
 
 /* What is to be chosen for. */
@@ -67,7 +67,7 @@ struct gr_select_args {
     struct gr_torus torus; /* that the ranks form; ndims 0: none is known */
     /* S as bandwidth is counted: the vector; all blocks for allgather, reduce_scatter, alltoall */
     size_t bytes;
-    /* a way that can do coll, or -1; passed over where the call or the ranks do not fit */
+    /* an algorithm that can do coll, or -1; passed over where the call or the ranks do not fit */
     int forced;
     uint32_t denied;    /* algorithms that may not be chosen, as bits: 1 << enum gr_algo */
     uint32_t nchannels; /* at most */

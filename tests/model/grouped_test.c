@@ -48,12 +48,12 @@ static void run(struct ex_world *w, const struct ex_case *cases, size_t n, enum 
 }
 
 /* Without a grid there is no Alltoall; whether all have entered a Barrier shows nowhere in data. */
-static void add_calls(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+static void add_calls(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll)
 {
     int k;
 
-    for (k = 0; k < 7 && GR_WAY_MAILBOX == way && gr_mailbox_way(coll, w->params.p) >= 0; k++) {
-        struct ex_case *c = ex_add(b, w, way, coll);
+    for (k = 0; k < 7 && GR_ALGO_MAILBOX == algo && gr_mailbox_use(coll, w->params.p) >= 0; k++) {
+        struct ex_case *c = ex_add(b, w, algo, coll);
 
         c->kind = 0 == k % 3 ? c->kind : EX_MAPS;
         c->count = 1 + rng_below(&seed, MOST_COUNT);
@@ -70,7 +70,7 @@ static void play(int p, uint32_t nsets, uint64_t first, enum ex_mode mode)
     struct ex_world w;
 
     open_world(&w, p, nsets, first);
-    ex_for_each_way(&b, &w, add_calls);
+    ex_for_each_mode(&b, &w, add_calls);
     ex_shuffle(&b);
     run(&w, b.cases, p > 100 ? b.n / 2 : b.n, mode);
     ex_close(&w);
@@ -164,14 +164,14 @@ static void leave(int p)
 static void all_reductions_give_the_same_bits(void **state)
 {
     enum { P = BY_HAND };
-    struct ex_case c = {.way = GR_WAY_MAILBOX, .kind = EX_F32_SUM, .seed = 12345};
+    struct ex_case c = {.algo = GR_ALGO_MAILBOX, .kind = EX_F32_SUM, .seed = 12345};
     float bits[P];
     struct ex_world w;
     int k, r;
 
     (void) state;
     open_world(&w, P, 4, 1);
-    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
+    assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (k = 0; k < 2 + P; k++) {
         c.coll = 0 == k ? GR_COLL_ALLREDUCE : 1 == k ? GR_COLL_REDUCE_SCATTER : GR_COLL_REDUCE;
         c.root = k < 2 ? 0 : k - 2;
@@ -199,13 +199,13 @@ static void a_missing_rank_is_waited_for_by_its_group(void **state)
 {
     enum { P = 20, NAMED = 11 };
     struct ex_case c = {
-        .coll = GR_COLL_BARRIER, .way = GR_WAY_MAILBOX, .kind = EX_F32_MAX, .count = 1};
+        .coll = GR_COLL_BARRIER, .algo = GR_ALGO_MAILBOX, .kind = EX_F32_MAX, .count = 1};
     struct ex_world w;
     int late, r, ranks[GR_GROUP_MOST];
 
     (void) state;
     open_world(&w, P, 2, 1);
-    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
+    assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (late = 0; late < P; late++) {
         for (r = 0; r < P; r++) {
             if (r != late) {
@@ -310,12 +310,12 @@ static void grids_have_all_ranks_in_a_row_and_a_column(void **state)
 static void a_way_is_there_where_its_boards_are(void **state)
 {
     (void) state;
-    assert_int_equal(gr_mailbox_way(GR_COLL_ALLTOALL, 9), GR_WAY_MAILBOX);
-    assert_int_equal(gr_mailbox_way(GR_COLL_ALLTOALL, 10), GR_WAY_GRID);
-    assert_int_equal(gr_mailbox_way(GR_COLL_ALLTOALL, 37), -1);
-    assert_int_equal(gr_mailbox_way(GR_COLL_BCAST, 37), GR_WAY_MAILBOX);
-    assert_int_equal(gr_mailbox_way(GR_COLL_BCAST, GR_GROUPED_MOST), GR_WAY_MAILBOX);
-    assert_int_equal(gr_mailbox_way(GR_COLL_BCAST, GR_GROUPED_MOST + 1), -1);
+    assert_int_equal(gr_mailbox_use(GR_COLL_ALLTOALL, 9), GR_ALGO_MAILBOX);
+    assert_int_equal(gr_mailbox_use(GR_COLL_ALLTOALL, 10), GR_USE_GRID);
+    assert_int_equal(gr_mailbox_use(GR_COLL_ALLTOALL, 37), -1);
+    assert_int_equal(gr_mailbox_use(GR_COLL_BCAST, 37), GR_ALGO_MAILBOX);
+    assert_int_equal(gr_mailbox_use(GR_COLL_BCAST, GR_GROUPED_MOST), GR_ALGO_MAILBOX);
+    assert_int_equal(gr_mailbox_use(GR_COLL_BCAST, GR_GROUPED_MOST + 1), -1);
 }
 
 int main(void)

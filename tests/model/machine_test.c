@@ -404,10 +404,10 @@ static void keeps_the_order(const struct gr_costs *costs, const struct gr_select
             struct gr_costs measured = gr_machine_costs(&machines[k], costs, &q);
 
             c = gr_select_measured(costs, &measured, &q);
-            assert_int_equal(c.way, plain.way);
+            assert_int_equal(c.algo, plain.algo);
             assert_int_equal(c.nchannels, plain.nchannels);
-            if (GR_WAY_MAILBOX != c.way &&
-                GR_BLOCKS != gr_algo_layout((enum gr_algo) c.way, q.coll)) {
+            if (GR_ALGO_MAILBOX != c.algo &&
+                GR_BLOCKS != gr_algo_layout((enum gr_algo) c.algo, q.coll)) {
                 assert_int_equal(c.direct, plain.direct);
                 assert_int_equal(c.chunk_bytes, plain.chunk_bytes);
                 assert_int_equal(c.direct_chunk_bytes, plain.direct_chunk_bytes);

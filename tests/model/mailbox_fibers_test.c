@@ -175,7 +175,7 @@ static void play(uint64_t *seed)
 
     for (k = 0; k < 200; k++) {
         struct ex_case *c =
-            ex_add(&b, &shape, GR_WAY_MAILBOX, (enum gr_coll) rng_below(seed, EX_MAIL_COLLS));
+            ex_add(&b, &shape, GR_ALGO_MAILBOX, (enum gr_coll) rng_below(seed, EX_MAIL_COLLS));
 
         c->kind = EX_ORDERED;
         c->count = 1 + rng_below(seed, 6);

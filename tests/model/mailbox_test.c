@@ -47,7 +47,7 @@ static struct ex_batch make_batch(const struct mail_shape *s, size_t ncalls)
 
     for (k = 0; k < ncalls; k++) {
         struct ex_case *c =
-            ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) rng_below(&seed, EX_MAIL_COLLS));
+            ex_add(&b, &w, GR_ALGO_MAILBOX, (enum gr_coll) rng_below(&seed, EX_MAIL_COLLS));
 
         c->kind = (enum ex_kind_id) rng_below(&seed, EX_NKINDS);
         c->in_place = rng_below(&seed, 2);
@@ -190,7 +190,7 @@ static void calls_open(struct calls *c, enum gr_coll coll, int root, int p, uint
     mail_open(&c->w, &s, 1);
     for (k = 0; k < 64; k++) {
         c->cases[k] = (struct ex_case) {.coll = coll,
-                                        .way = GR_WAY_MAILBOX,
+                                        .algo = GR_ALGO_MAILBOX,
                                         .root = root,
                                         .kind = EX_ORDERED,
                                         .count = 3,
@@ -344,7 +344,7 @@ static void meet_other(enum gr_coll coll, uint64_t kind, size_t count, int code)
     struct mail_shape s = {P, 2, 256, 7, 1};
     struct mail_world w;
     struct ex_case c = {
-        .coll = coll, .way = GR_WAY_MAILBOX, .kind = EX_ORDERED, .count = MOST, .root = 1};
+        .coll = coll, .algo = GR_ALGO_MAILBOX, .kind = EX_ORDERED, .count = MOST, .root = 1};
     struct gr_mailbox_call mails[P];
     struct ex_buffers buffers[P];
     uint64_t moved = 0, same = gr_label_kind(coll, 1);
@@ -412,7 +412,7 @@ static void input_and_output_may_overlap(void **state)
     mail_open(&w, &s, 1);
     for (round = 0; round < 2000; round++) {
         struct ex_case c = {.coll = (enum gr_coll)(round % GR_COLL_ALLTOALL),
-                            .way = GR_WAY_MAILBOX,
+                            .algo = GR_ALGO_MAILBOX,
                             .kind = EX_ORDERED,
                             .root = round % P,
                             .count = 1 + rng_below(&seed, 9),

@@ -40,7 +40,7 @@ static struct gr_costs scaled(const struct gr_costs *costs, struct gr_select_arg
 }
 
 /* Never faster with more bytes, never slower over better links. */
-static void check_way(const struct gr_costs *costs, const struct gr_select_args *without, int way,
+static void check_way(const struct gr_costs *costs, const struct gr_select_args *without, int algo,
                       int method)
 {
     struct gr_select_args q = *without;
@@ -50,18 +50,18 @@ static void check_way(const struct gr_costs *costs, const struct gr_select_args 
 
     for (bytes = 1; bytes < MOST_BYTES; bytes = next_bytes(bytes)) {
         set_bytes(&q, bytes);
-        us = cost_of(costs, &q, way, method);
+        us = cost_of(costs, &q, algo, method);
         for (k = 0; k < 2; k++) {
             struct gr_select_args better = q;
             struct gr_costs c = scaled(costs, &better, k ? 1 : 0.5, k ? 0.5 : 1);
 
-            if (cost_of(&c, &better, way, method) > ROUNDING * us) {
-                fail_msg("%s %s p=%d %zu bytes: slower with half the %s", gr_way_name(way),
+            if (cost_of(&c, &better, algo, method) > ROUNDING * us) {
+                fail_msg("%s %s p=%d %zu bytes: slower with half the %s", gr_use_name(algo),
                          gr_coll_name(q.coll), q.p, bytes, k ? "time per byte" : "latency");
             }
         }
         if (last > ROUNDING * us) {
-            fail_msg("%s %s p=%d: %zu bytes take %g us, fewer %g us", gr_way_name(way),
+            fail_msg("%s %s p=%d: %zu bytes take %g us, fewer %g us", gr_use_name(algo),
                      gr_coll_name(q.coll), q.p, bytes, us, last);
         }
         last = us;
@@ -72,19 +72,19 @@ static void check_way(const struct gr_costs *costs, const struct gr_select_args 
 static void check_ways(const struct gr_costs *costs, const struct gr_select_args *without)
 {
     struct gr_select_args q = *without;
-    int way, method;
+    int algo, method;
 
     q.nchannels = 1;
     q.bytes = MOST_BYTES; /* so that messages may be fetched */
-    for (way = 0; way < GR_NALGOS; way++) {
+    for (algo = 0; algo < GR_NALGOS; algo++) {
         for (method = 0; method < GR_NCOPY_METHODS; method++) {
-            if (can_so(costs, &q, way, method) && may_choose(costs, &q, (enum gr_algo) way)) {
-                check_way(costs, &q, way, method);
+            if (can_so(costs, &q, algo, method) && may_choose(costs, &q, (enum gr_algo) algo)) {
+                check_way(costs, &q, algo, method);
             }
         }
     }
     if (has_mailbox(&q)) {
-        check_way(costs, &q, GR_WAY_MAILBOX, GR_BY_SLOTS);
+        check_way(costs, &q, GR_ALGO_MAILBOX, GR_BY_SLOTS);
     }
 }
 
@@ -101,8 +101,8 @@ static void more_bytes_take_longer_and_better_links_do_not(void **state)
 static void check_left(const struct gr_costs *costs, const struct gr_select_args *without)
 {
     struct gr_select_args q = *without;
-    double slower[GR_NWAYS] = {0};
-    int seen[GR_NWAYS] = {0}, k, m;
+    double slower[GR_NALGOS_ALL] = {0};
+    int seen[GR_NALGOS_ALL] = {0}, k, m;
     size_t bytes;
 
     /* what has sizes of its own: channels, slots, lines, fetching */
@@ -115,18 +115,18 @@ static void check_left(const struct gr_costs *costs, const struct gr_select_args
 
         set_bytes(&q, bytes);
         c = gr_select(costs, &q);
-        if (seen[c.way] && slower[c.way] > CLOSE) {
+        if (seen[c.algo] && slower[c.algo] > CLOSE) {
             fail_msg(
                 "%s p=%d nodes=%d: %s comes back at %zu bytes, after it was %.2f times as slow",
-                gr_coll_name(q.coll), q.p, q.internode.nodes, gr_way_name(c.way), bytes,
-                slower[c.way]);
+                gr_coll_name(q.coll), q.p, q.internode.nodes, gr_use_name(c.algo), bytes,
+                slower[c.algo]);
         }
-        seen[c.way] = 1;
-        slower[c.way] = 0;
+        seen[c.algo] = 1;
+        slower[c.algo] = 0;
         for (k = 0; k < GR_NALGOS; k++) {
             double least = INFINITY;
 
-            for (m = 0; m < GR_NCOPY_METHODS && k != c.way && seen[k]; m++) {
+            for (m = 0; m < GR_NCOPY_METHODS && k != c.algo && seen[k]; m++) {
                 if (can_so(costs, &q, k, m)) {
                     least = fmin(least, cost_of(costs, &q, k, m));
                 }

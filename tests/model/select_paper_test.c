@@ -290,11 +290,11 @@ static void check_ends(const struct gr_select_args *without, enum gr_algo algo, 
     struct count chosen;
 
     set_bytes(&q, 1);
-    chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).way);
+    chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).algo);
     check_within(&q, algo, "messages of the chosen",
                  q.internode.nodes > 1 ? count.hops / chosen.hops : 1, 0.7, INFINITY);
     set_bytes(&q, (size_t) 1 << 30);
-    chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).way);
+    chosen = on_paper(&q, (enum gr_algo) gr_select(&gr_costs_host, &q).algo);
     check_within(&q, algo, "bytes of the chosen", count.bytes / chosen.bytes, 0.7, INFINITY);
 }
 

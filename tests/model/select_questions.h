@@ -247,14 +247,14 @@ static inline int can_so(const struct gr_costs *costs, const struct gr_select_ar
 }
 
 /* What it costs so. */
-static inline double cost_of(const struct gr_costs *costs, const struct gr_select_args *q, int way,
+static inline double cost_of(const struct gr_costs *costs, const struct gr_select_args *q, int algo,
                              int means)
 {
     size_t chunk;
 
-    return GR_WAY_MAILBOX == way
+    return GR_ALGO_MAILBOX == algo
                ? gr_cost_mailbox(costs, q)
-               : gr_cost(costs, q, (enum gr_algo) way, (enum gr_copy_method) means, &chunk);
+               : gr_cost(costs, q, (enum gr_algo) algo, (enum gr_copy_method) means, &chunk);
 }
 
 #endif

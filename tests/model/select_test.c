@@ -18,7 +18,7 @@
 
 static int same(const struct gr_choice *a, const struct gr_choice *b)
 {
-    return a->way == b->way && a->nchannels == b->nchannels && a->chunk_bytes == b->chunk_bytes &&
+    return a->algo == b->algo && a->nchannels == b->nchannels && a->chunk_bytes == b->chunk_bytes &&
            a->direct == b->direct && a->direct_chunk_bytes == b->direct_chunk_bytes &&
            a->protocol == b->protocol && a->threads == b->threads &&
            a->direct_bytes == b->direct_bytes && a->us == b->us;
@@ -27,9 +27,9 @@ static int same(const struct gr_choice *a, const struct gr_choice *b)
 /* Whether what is forced can do it by some method; nothing can always. */
 static int possible(const struct gr_costs *costs, const struct gr_select_args *q)
 {
-    int m, found = q->forced < 0 || (GR_WAY_MAILBOX == q->forced && fits_mailbox(costs, q));
+    int m, found = q->forced < 0 || (GR_ALGO_MAILBOX == q->forced && fits_mailbox(costs, q));
 
-    for (m = 0; m < GR_NCOPY_METHODS && GR_WAY_MAILBOX != q->forced; m++) {
+    for (m = 0; m < GR_NCOPY_METHODS && GR_ALGO_MAILBOX != q->forced; m++) {
         found |= q->forced >= 0 && can_so(costs, q, q->forced, m);
     }
     return found;
@@ -39,7 +39,7 @@ static int possible(const struct gr_costs *costs, const struct gr_select_args *q
 static void check_direct(const struct gr_costs *costs, const struct gr_select_args *q,
                          const struct gr_choice *c)
 {
-    assert_true(may_move(costs, q, GR_BY_FETCHING) && gr_algo_may_fetch((enum gr_algo) c->way));
+    assert_true(may_move(costs, q, GR_BY_FETCHING) && gr_algo_may_fetch((enum gr_algo) c->algo));
     assert_true(0 == c->direct_bytes || 2 == q->p || GR_COLL_BCAST == q->coll ||
                 GR_COLL_ALLGATHER == q->coll || GR_COLL_ALLTOALL == q->coll);
     assert_in_range(c->direct_chunk_bytes, 1,
@@ -62,7 +62,7 @@ static void check_width(const struct gr_costs *costs, const struct gr_select_arg
     assert_true(0 == c->threads % 32 && c->threads <= q->threads &&
                 (lines || q->threads == c->threads));
     share /=
-        lines && GR_BLOCKS == gr_algo_layout((enum gr_algo) c->way, q->coll) ? (size_t) q->p : 1;
+        lines && GR_BLOCKS == gr_algo_layout((enum gr_algo) c->algo, q->coll) ? (size_t) q->p : 1;
     assert_true(0 == q->threads || c->threads == q->threads ||
                 (c->threads >= 32 && (size_t) c->threads * 16 >= share));
 }
@@ -79,7 +79,7 @@ static void check_regret(const struct gr_costs *costs, const struct gr_select_ar
             if (can_so(costs, q, a, m) && may_choose(costs, q, (enum gr_algo) a) &&
                 c->us > REGRET * cost_of(costs, q, a, m)) {
                 fail_msg("%s p=%d nodes=%d %zu bytes: %s for %g us, not %s", gr_coll_name(q->coll),
-                         q->p, q->internode.nodes, q->bytes, gr_way_name(c->way), c->us,
+                         q->p, q->internode.nodes, q->bytes, gr_use_name(c->algo), c->us,
                          gr_algo_name((enum gr_algo) a));
             }
         }
@@ -95,11 +95,11 @@ static void check_choice(const struct gr_costs *costs, const struct gr_select_ar
 
     assert_true(isfinite(c.us) && c.us >= (q->internode.nodes > 1 ? q->internode.step : 0));
     assert_in_range(c.protocol, 0, GR_NPROTOCOLS - 1);
-    if (GR_WAY_MAILBOX == c.way) {
+    if (GR_ALGO_MAILBOX == c.algo) {
         assert_true(fits_mailbox(costs, q) && !c.direct);
     } else {
-        assert_true(c.way < GR_NALGOS && can_do(q, (enum gr_algo) c.way, method));
-        assert_true(c.way == q->forced || may_choose(costs, q, (enum gr_algo) c.way));
+        assert_true(c.algo < GR_NALGOS && can_do(q, (enum gr_algo) c.algo, method));
+        assert_true(c.algo == q->forced || may_choose(costs, q, (enum gr_algo) c.algo));
         assert_true(!lines || q->line_bytes[c.protocol] > 0);
         assert_in_range(c.chunk_bytes, 1, lines ? q->line_bytes[c.protocol] : q->slot_bytes);
     }
@@ -109,11 +109,11 @@ static void check_choice(const struct gr_costs *costs, const struct gr_select_ar
         check_direct(costs, q, &c);
     }
     check_width(costs, q, &c);
-    assert_true(c.us == cost_of(costs, q, c.way, method));
+    assert_true(c.us == cost_of(costs, q, c.algo, method));
     if (q->forced < 0) {
         check_regret(costs, q, &c);
     }
-    assert_true(c.way == q->forced || q->forced < 0 || !possible(costs, q));
+    assert_true(c.algo == q->forced || q->forced < 0 || !possible(costs, q));
     /*
      * the same answer, whatever was asked in between; and as if nothing were forced, where that
      * cannot be
@@ -131,8 +131,8 @@ static void check_all_ways(const struct gr_costs *costs, const struct gr_select_
     struct gr_select_args q = *without;
     size_t bytes;
 
-    for (q.forced = -1; q.forced < GR_NWAYS; q.forced++) {
-        if (q.forced < 0 || GR_WAY_MAILBOX == q.forced ||
+    for (q.forced = -1; q.forced < GR_NALGOS_ALL; q.forced++) {
+        if (q.forced < 0 || GR_ALGO_MAILBOX == q.forced ||
             gr_algo_has((enum gr_algo) q.forced, q.coll)) {
             for (bytes = 1; bytes < MOST_BYTES;
                  bytes = q.forced < 0 ? next_bytes(bytes) : 2 * bytes + 1) {
@@ -187,19 +187,20 @@ static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
     (void) state;
     costs.mailbox = costs.mailbox_byte = 0; /* nothing is cheaper */
     costs.mailbox_ranks = 5;
-    for (q.forced = -1; q.forced < GR_NWAYS; q.forced += 1 + GR_WAY_MAILBOX) { /* none, mailboxes */
+    for (q.forced = -1; q.forced < GR_NALGOS_ALL;
+         q.forced += 1 + GR_ALGO_MAILBOX) { /* none, mailboxes */
         q.mailbox_bytes = 1000;
         for (per_rank = 990; per_rank < 1010; per_rank++) {
             set_bytes(&q, 5 * per_rank);
-            assert_int_equal(GR_WAY_MAILBOX == gr_select(&costs, &q).way, per_rank <= 1000);
+            assert_int_equal(GR_ALGO_MAILBOX == gr_select(&costs, &q).algo, per_rank <= 1000);
         }
         set_bytes(&q, 5);
         for (q.p = 2; q.p < 9; q.p++) {
-            assert_int_equal(GR_WAY_MAILBOX == gr_select(&costs, &q).way, q.p <= 5);
+            assert_int_equal(GR_ALGO_MAILBOX == gr_select(&costs, &q).algo, q.p <= 5);
         }
         q.p = 5;
         q.mailbox_bytes = 0;
-        assert_int_not_equal(gr_select(&costs, &q).way, GR_WAY_MAILBOX);
+        assert_int_not_equal(gr_select(&costs, &q).algo, GR_ALGO_MAILBOX);
     }
 }
 
@@ -252,9 +253,9 @@ static void mailboxes_and_fetching_go_by_their_price(void **state)
     assert_false(gr_select(&costs, &q).direct);
     q.mailbox_bytes = 8192;
     costs.mailbox = costs.mailbox_byte = 0;
-    assert_int_equal(gr_select(&costs, &q).way, GR_WAY_MAILBOX);
+    assert_int_equal(gr_select(&costs, &q).algo, GR_ALGO_MAILBOX);
     costs.mailbox = 1e6;
-    assert_int_not_equal(gr_select(&costs, &q).way, GR_WAY_MAILBOX);
+    assert_int_not_equal(gr_select(&costs, &q).algo, GR_ALGO_MAILBOX);
 }
 
 int main(void)

@@ -177,7 +177,7 @@ static bool (*const ways[NUM_WAYS])(int n, MPI_Request *requests, uint64_t *rng)
     way_wait,    way_test,    way_ask,      way_waitall,  way_testall,
     way_waitany, way_testany, way_waitsome, way_testsome,
 };
-const char *const way_names[NUM_WAYS] = {"Wait",    "Test",     "Request_get_status",
+const char *const use_names[NUM_WAYS] = {"Wait",    "Test",     "Request_get_status",
                                          "Waitall", "Testall",  "Waitany",
                                          "Testany", "Waitsome", "Testsome"};
 
@@ -186,7 +186,7 @@ bool complete(int way, int n, MPI_Request *requests, uint64_t *rng)
     bool ok = ways[way](n, requests, rng);
 
     if (!ok) {
-        tap_fault("MPI_%s says the wrong thing of %d requests", way_names[way], n);
+        tap_fault("MPI_%s says the wrong thing of %d requests", use_names[way], n);
     }
     return ok;
 }

@@ -49,7 +49,7 @@ bool batch_finish(struct batch *b, uint64_t *rng);
 /* Ways to complete n requests, null and inactive ones among them: one of NUM_WAYS. */
 #define NUM_WAYS 9
 bool complete(int way, int n, MPI_Request *requests, uint64_t *rng);
-extern const char *const way_names[NUM_WAYS];
+extern const char *const use_names[NUM_WAYS];
 
 /* Puts 0 ... n - 1 into order[], shuffled. */
 void shuffle(int n, int *order, uint64_t *rng);

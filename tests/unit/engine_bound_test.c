@@ -48,9 +48,9 @@ static struct rr_world *world_with_bound(int n, int mib, size_t slot_bytes)
     return world;
 }
 
-static void force(struct rr_rank *rank, enum gr_coll coll, int way)
+static void force(struct rr_rank *rank, enum gr_coll coll, int algo)
 {
-    rank->comm.params.value[GR_PARAM_ALGORITHM + coll] = way;
+    rank->comm.params.value[GR_PARAM_ALGORITHM + coll] = algo;
 }
 
 /* Do a call that must be left to the saved collective, without a message or memory. */
@@ -74,9 +74,9 @@ static void run_alltoall(struct rr_rank *rank)
     is_left(rank, call, &small);
     is_left(rank, call, &small);
     call_do_right(rank, call, &large);
-    NEED(GR_ALGO_PAIRWISE == call->way);
+    NEED(GR_ALGO_PAIRWISE == call->algo);
     call_do_right(rank, call, &small);
-    NEED(GR_ALGO_PAIRWISE == call->way);
+    NEED(GR_ALGO_PAIRWISE == call->algo);
     /* the nonblocking calls have links of their own */
     call_start(rank, pending, &large);
     call_finish_right(rank, pending);
@@ -100,21 +100,21 @@ static void run_forced(struct rr_rank *rank)
 {
     struct call *call = call_new(false), *request = call_new(true);
     struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_F64, .count = 300};
-    int way;
+    int algo;
 
     force(rank, GR_COLL_ALLREDUCE, GR_ALGO_FLAT);
     call_do_right(rank, call, &what);
-    way = call->way;
-    NEED(GR_ALGO_RING == way);
+    algo = call->algo;
+    NEED(GR_ALGO_RING == algo);
     /* after a larger call has made the links this one has the same bits as before */
     what.count = 20000;
     call_do_right(rank, call, &what);
-    NEED(GR_ALGO_FLAT == call->way);
+    NEED(GR_ALGO_FLAT == call->algo);
     what.count = 300;
     call_do_right(rank, call, &what);
-    NEED(way == call->way);
+    NEED(algo == call->algo);
     /* a request has links of its own, which a ring's may be */
-    NEED(0 == call_init(rank, request, &what) && way == request->op->choice.way);
+    NEED(0 == call_init(rank, request, &what) && algo == request->op->choice.algo);
     call_restart(rank, &request, 1, 3);
     call_finish_right(rank, request);
     call_free(call);
@@ -147,7 +147,7 @@ static void run_roots(struct rr_rank *rank)
         if (0 == rc) {
             call_check(rank, call);
         }
-        NEED((0 == what.root) == (0 == rc && GR_ALGO_TREE == call->way));
+        NEED((0 == what.root) == (0 == rc && GR_ALGO_TREE == call->algo));
         NEED(0 == rc || (GR_ERR_FALLBACK == rc && GR_FALLBACK_MEMORY == call->op->fallback));
     }
     NEED(gr_pool_usage(rank->process.pool).leased <= (size_t) 1 << 20);
@@ -155,7 +155,7 @@ static void run_roots(struct rr_rank *rank)
     what.root = 9;
     what.count = (4 * 20480 + 4 * 64) / sizeof(double);
     call_do_right(rank, call, &what);
-    NEED(GR_ALGO_TREE == call->way);
+    NEED(GR_ALGO_TREE == call->algo);
     call_free(call);
 }
 
@@ -180,7 +180,7 @@ static void run_compact(struct rr_rank *rank)
     size_t slot;
 
     call_do_right(rank, call, &what);
-    NEED(GR_ALGO_PAIRWISE == call->way && 1 == call->op->choice.small);
+    NEED(GR_ALGO_PAIRWISE == call->algo && 1 == call->op->choice.small);
     slot = call->op->queue->team->small.slot_bytes;
     NEED(slot >= 2048 && slot < what.count * 4); /* more than one for a block */
     NEED(gr_pool_usage(rank->process.pool).leased <= (size_t) 1 << 18);
@@ -188,7 +188,7 @@ static void run_compact(struct rr_rank *rank)
     what.id = GR_CALL_ALLREDUCE;
     force(rank, GR_COLL_ALLREDUCE, GR_ALGO_FLAT);
     call_do_right(rank, call, &what);
-    NEED(GR_ALGO_FLAT == call->way && 1 == call->op->choice.small);
+    NEED(GR_ALGO_FLAT == call->algo && 1 == call->op->choice.small);
     NEED(gr_pool_usage(rank->process.pool).leased <= (size_t) 1 << 18);
     what.id = GR_CALL_ALLTOALL;
     what.count = 17;
@@ -199,10 +199,10 @@ static void run_compact(struct rr_rank *rank)
     call_finish_right(rank, request);
     what.count = 20480 / 4;
     call_do_right(rank, call, &what);
-    NEED(GR_ALGO_PAIRWISE == call->way && 0 == call->op->choice.small);
+    NEED(GR_ALGO_PAIRWISE == call->algo && 0 == call->op->choice.small);
     what.count = 17; /* these links are there now */
     call_do_right(rank, call, &what);
-    NEED(GR_ALGO_PAIRWISE == call->way && 0 == call->op->choice.small);
+    NEED(GR_ALGO_PAIRWISE == call->algo && 0 == call->op->choice.small);
     call_free(call);
     call_free(pending);
     call_free(request);
@@ -228,7 +228,7 @@ static void run_few_ranks(struct rr_rank *rank)
     force(rank, GR_COLL_BCAST, GR_ALGO_TREE);
     for (what.root = 0; what.root < rank->world->n; what.root++) {
         call_do_right(rank, call, &what);
-        NEED(GR_ALGO_TREE == call->way);
+        NEED(GR_ALGO_TREE == call->algo);
     }
     call_free(call);
 }
@@ -256,7 +256,7 @@ static void run_agreed(struct rr_rank *rank)
     int k;
 
     call_do_right(rank, call, &large);
-    NEED(GR_ALGO_PAIRWISE == call->way);
+    NEED(GR_ALGO_PAIRWISE == call->algo);
     NEED(GR_ERR_FALLBACK == call_do(rank, call, &small) &&
          GR_FALLBACK_MEMORY == call->op->fallback);
     for (k = 0; k < 3; k++) {

@@ -69,8 +69,8 @@ static int prepare(struct gr_op *op, struct gr_gpu *gpu)
     size_t bytes = 0;
 
     assert_null(gpu);
-    if (op->choice.way < GR_NALGOS) {
-        data->spec.algo = (enum gr_algo) op->choice.way;
+    if (op->choice.algo < GR_NALGOS) {
+        data->spec.algo = (enum gr_algo) op->choice.algo;
         bytes = gr_plan_scratch(&data->spec, op->comm->size);
     }
     free(call->tmp);
@@ -106,7 +106,7 @@ static void complete(struct gr_op *op)
     struct call *call = call_of(op);
 
     call->rc = op->rc;
-    call->way = op->choice.way;
+    call->algo = op->choice.algo;
     call->complete = true;
     set_locked(call, true);
 }
@@ -163,7 +163,7 @@ static size_t elem_bytes(enum gr_type type)
 static struct ex_case data_of(const struct what *what)
 {
     return (struct ex_case) {.coll = gr_calls[what->id].coll,
-                             .way = GR_WAY_MAILBOX,
+                             .algo = GR_ALGO_MAILBOX,
                              .root = what->root,
                              .kind = GR_TYPE_F64 == what->type ? EX_F64_SUM : EX_I32_SUM,
                              .count = what->count,
@@ -245,7 +245,7 @@ int call_do(struct rr_rank *rank, struct call *call, const struct what *what)
 
     rc = 0 == rc ? gr_op_prepare(queue, call->op) : rc;
     rc = 0 == rc ? gr_queue_do(queue, call->op) : rc;
-    call->way = call->op->choice.way;
+    call->algo = call->op->choice.algo;
     return rc;
 }
 

@@ -44,7 +44,7 @@ struct call {
     unsigned char *tmp; /* owned */
     /* of a nonblocking call: whether it is complete, and how it ended */
     bool complete;
-    int rc, way;
+    int rc, algo;
 };
 
 /* ---- any call ---- */

@@ -64,7 +64,7 @@ static void run_forced(struct rr_rank *rank)
         what.count = case_counts[k];
         what.salt = (unsigned) k;
         call_do_right(rank, call, &what);
-        if (what.count >= 1000 && forced != call->way) {
+        if (what.count >= 1000 && forced != call->algo) {
             abort();
         }
     }
@@ -110,7 +110,7 @@ static void run_roots(struct rr_rank *rank)
         rank->comm.params.value[GR_PARAM_ALGORITHM + gr_calls[what.id].coll] = forced;
         for (what.root = 0; what.root < rank->world->n; what.root++) {
             call_do_right(rank, call, &what);
-            if (forced != call->way || 2 != call->op->choice.nchannels) {
+            if (forced != call->algo || 2 != call->op->choice.nchannels) {
                 abort();
             }
         }

@@ -39,20 +39,20 @@ void ex_shuffle(struct ex_batch *b)
 }
 
 /* Most chunks of a message. */
-static uint32_t message_chunks(const struct ex_world *w, int way, enum gr_coll coll)
+static uint32_t message_chunks(const struct ex_world *w, int algo, enum gr_coll coll)
 {
-    return GR_WAY_MAILBOX == way
+    return GR_ALGO_MAILBOX == algo
                ? 1
-               : gr_algo_message_chunks((enum gr_algo) way, coll, w->params.p, &w->params.torus);
+               : gr_algo_message_chunks((enum gr_algo) algo, coll, w->params.p, &w->params.torus);
 }
 
 /* A case for this world: all that is not given is chosen at random. */
-struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll)
 {
     const size_t chunks[] = {0, 64, w->params.slot_bytes / 2, 1};
     struct ex_case *c = batch_add(b);
 
-    c->way = way;
+    c->algo = algo;
     c->coll = coll;
     c->torus = w->params.torus;
     c->kind = (enum ex_kind_id) rng_below(b->random, EX_NEXACT);
@@ -64,7 +64,7 @@ struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, en
     c->chunk_bytes = chunks[rng_below(b->random, 16) < 15 ? rng_below(b->random, 3) : 3];
     /* messages of several chunks fill the slots as it is */
     c->halved =
-        w->params.nslots >= 4 && 0 == rng_below(b->random, 4) && message_chunks(w, way, coll) < 2;
+        w->params.nslots >= 4 && 0 == rng_below(b->random, 4) && message_chunks(w, algo, coll) < 2;
     c->seed = rng_next(b->random);
     return c;
 }
@@ -105,7 +105,7 @@ void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case
     int combines =
         GR_COLL_BCAST != c->coll && GR_COLL_ALLGATHER != c->coll && GR_COLL_ALLTOALL != c->coll;
 
-    c->direct = gr_algo_may_fetch((enum gr_algo) c->way);
+    c->direct = gr_algo_may_fetch((enum gr_algo) c->algo);
     c->direct_bytes = !combines || 2 == w->params.p ? lengths[rng_below(b->random, 4)] : 0;
     c->offered = c->direct ? rng_below(b->random, 3) * 100 : 0;
 }
@@ -134,9 +134,9 @@ void ex_fit(struct ex_case *c, int p, size_t room)
 enum { MOST_ELEM_BYTES = 32 }; /* as gr_select() takes it */
 
 /* Whether its messages leave a slot of their link free, whatever the type. */
-static int has_room(const struct ex_world *w, int way, enum gr_coll coll)
+static int has_room(const struct ex_world *w, int algo, enum gr_coll coll)
 {
-    uint32_t most = message_chunks(w, way, coll);
+    uint32_t most = message_chunks(w, algo, coll);
 
     return 1 == most || w->params.slot_bytes / most * (w->params.nslots - 1) >= MOST_ELEM_BYTES;
 }
@@ -152,24 +152,24 @@ static void fit_mailbox(struct ex_case *c, const struct ex_world *w)
     ex_fit(c, w->params.p, room);
 }
 
-void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit)
+void ex_for_each_mode(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit)
 {
-    int nways = w->params.p > 1 ? GR_NWAYS : GR_NALGOS, way, coll;
+    int nways = w->params.p > 1 ? GR_NALGOS_ALL : GR_NALGOS, algo, coll;
     size_t k = b->n;
 
-    for (way = 0; way < nways; way++) {
+    for (algo = 0; algo < nways; algo++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
-            if (GR_WAY_MAILBOX == way
+            if (GR_ALGO_MAILBOX == algo
                     ? coll < EX_MAIL_COLLS
-                    : gr_algo_has((enum gr_algo) way, (enum gr_coll) coll) &&
-                          gr_algo_fits((enum gr_algo) way, w->params.p, &w->params.torus) &&
-                          has_room(w, way, (enum gr_coll) coll)) {
-                visit(b, w, way, (enum gr_coll) coll);
+                    : gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) &&
+                          gr_algo_fits((enum gr_algo) algo, w->params.p, &w->params.torus) &&
+                          has_room(w, algo, (enum gr_coll) coll)) {
+                visit(b, w, algo, (enum gr_coll) coll);
             }
         }
     }
     for (; k < b->n; k++) {
-        if (GR_WAY_MAILBOX == b->cases[k].way) {
+        if (GR_ALGO_MAILBOX == b->cases[k].algo) {
             fit_mailbox(&b->cases[k], w);
         }
     }

@@ -20,7 +20,7 @@ struct ex_batch {
  * Append a case that fits the world, with root, kind, channels, chunk length and data chosen at
  * random. The count is 0, to be set. Valid until the next is added.
  */
-struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll);
+struct ex_case *ex_add(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll);
 
 /*
  * Give the case random counts, some of them zero; with displs: displacements in any order, with
@@ -41,13 +41,13 @@ void ex_make_direct(struct ex_batch *b, const struct ex_world *w, struct ex_case
 
 void ex_shuffle(struct ex_batch *b);
 
-typedef void (*ex_visit_fn)(struct ex_batch *b, const struct ex_world *w, int way,
+typedef void (*ex_visit_fn)(struct ex_batch *b, const struct ex_world *w, int algo,
                             enum gr_coll coll);
 
 /*
  * Call visit for each way and each collective that it has; mailboxes only among several ranks. Then
  * make what it added fit the way.
  */
-void ex_for_each_way(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit);
+void ex_for_each_mode(struct ex_batch *b, const struct ex_world *w, ex_visit_fn visit);
 
 #endif

@@ -28,7 +28,7 @@ struct gr_plan_spec ex_spec(const struct ex_case *c)
 {
     struct gr_plan_spec r = {
         .coll = c->coll,
-        .algo = (enum gr_algo) c->way,
+        .algo = (enum gr_algo) c->algo,
         .root = c->root,
         .torus = c->torus,
         .nchannels = c->nchannels,
@@ -147,7 +147,7 @@ void ex_buffers_make(struct ex_buffers *b, const struct ex_case *c, int p, int r
 {
     size_t bytes = ex_kinds[c->kind].elem_bytes, n = ex_input_count(c, p, rank);
     struct gr_plan_spec spec = ex_spec(c);
-    size_t scratch = GR_WAY_MAILBOX == c->way ? 0 : gr_plan_scratch(&spec, p);
+    size_t scratch = GR_ALGO_MAILBOX == c->algo ? 0 : gr_plan_scratch(&spec, p);
 
     memset(b, 0, sizeof(*b));
     if (scratch > 0) {
@@ -229,7 +229,7 @@ static int check_output(const struct ex_buffers *b, const struct ex_case *c, int
 
     memset(image, GUARD_BYTE, all);
     if (c->kind < EX_NEXACT ||
-        (GR_WAY_MAILBOX == c->way && (EX_MAPS == c->kind || p <= GR_GROUP_MOST))) {
+        (GR_ALGO_MAILBOX == c->algo && (EX_MAPS == c->kind || p <= GR_GROUP_MOST))) {
         paint(c, p, rank, want, image + GUARD, b->out_bytes);
     } else {
         memcpy(image + GUARD, b->out, b->out_bytes);
@@ -292,7 +292,7 @@ void ex_buffers_free(struct ex_buffers *b)
 const char *ex_describe(const struct ex_case *c, int p, char *text, size_t size)
 {
     snprintf(text, size, "%s %s %s p=%d root=%d %s count=%zu%s%s channels=%u chunk=%zu%s%s%s",
-             gr_protocol_name(c->protocol), gr_way_name(c->way), gr_coll_name(c->coll), p, c->root,
+             gr_protocol_name(c->protocol), gr_use_name(c->algo), gr_coll_name(c->coll), p, c->root,
              ex_kinds[c->kind].name, c->count, c->has_counts ? " counts" : "",
              c->has_displs ? " displs" : "", (unsigned) c->nchannels, c->chunk_bytes,
              c->in_place ? " in place" : "", c->halved ? " halved" : "",

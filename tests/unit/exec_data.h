@@ -47,7 +47,7 @@ extern const struct ex_kind ex_kinds[EX_NKINDS];
 
 struct ex_case {
     enum gr_coll coll;
-    int way; /* an enum gr_algo, or GR_WAY_MAILBOX: the order of reduction is that of the ranks */
+    int algo; /* an enum gr_algo, or GR_ALGO_MAILBOX: the order of reduction is that of the ranks */
     int root;
     struct gr_torus torus; /* that the ranks form; ndims 0: none */
     enum ex_kind_id kind;

@@ -49,16 +49,17 @@ static inline void make_half_direct(struct ex_batch *b, const struct ex_world *w
     size_t k;
 
     for (k = 0; k < b->n && ex_can_fetch(); k++) {
-        if (GR_WAY_MAILBOX != b->cases[k].way && 0 == rng_below(b->random, 2)) {
+        if (GR_ALGO_MAILBOX != b->cases[k].algo && 0 == rng_below(b->random, 2)) {
             ex_make_direct(b, w, &b->cases[k]);
         }
     }
 }
 
 /* A case of 500 elements for every way. */
-static inline void add_one(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+static inline void add_one(struct ex_batch *b, const struct ex_world *w, int algo,
+                           enum gr_coll coll)
 {
-    ex_add(b, w, way, coll)->count = 500;
+    ex_add(b, w, algo, coll)->count = 500;
 }
 
 #endif

@@ -114,20 +114,20 @@ static struct gr_host_connection *find_connection(const struct gr_connections *c
     return NULL;
 }
 
-static void phase_begin(struct ex_rank *r, int way, int root)
+static void phase_begin(struct ex_rank *r, int use, int root)
 {
     uint32_t nchannels = 0 == r->world->channels ? GR_MAX_CHANNELS : r->world->channels;
 
-    r->joined.host.status = gr_team_join(&r->join, r->team, r->pool, way, root,
-                                         gr_team_channels(r->team, way, nchannels));
+    r->joined.host.status = gr_team_join(&r->join, r->team, r->pool, use, root,
+                                         gr_team_channels(r->team, use, nchannels));
 }
 
 /* Hand each handle to its writer. */
-static void phase_deliver(struct ex_rank *r, int way, int root)
+static void phase_deliver(struct ex_rank *r, int use, int root)
 {
     int k;
 
-    (void) way;
+    (void) use;
     (void) root;
     for (k = 0; k < r->join.in.n; k++) {
         struct gr_host_connection *in = &r->join.in.host[k];
@@ -142,12 +142,12 @@ static void phase_deliver(struct ex_rank *r, int way, int root)
     }
 }
 
-static void phase_map(struct ex_rank *r, int way, int root)
+static void phase_map(struct ex_rank *r, int use, int root)
 {
     struct gr_join_agreement mine;
     int k;
 
-    (void) way;
+    (void) use;
     (void) root;
     (void) gr_join_map(&r->join, &mine);
     for (k = 0; k < r->join.out.n; k++) {
@@ -170,13 +170,13 @@ static void phase_map(struct ex_rank *r, int way, int root)
     r->joined.host.direct = mine.host.direct;
 }
 
-static void phase_end(struct ex_rank *r, int way, int root)
+static void phase_end(struct ex_rank *r, int use, int root)
 {
     struct ex_world *w = r->world;
     struct gr_join_agreement agreed = w->ranks[0].joined;
     int k;
 
-    (void) way;
+    (void) use;
     (void) root;
     for (k = 1; k < w->params.p; k++) {
         agreed = gr_join_agreement_combine(agreed, w->ranks[k].joined);
@@ -191,24 +191,24 @@ static void (*const phases[])(struct ex_rank *, int, int) = {phase_begin, phase_
                                                              phase_end};
 enum { NPHASES = sizeof(phases) / sizeof(phases[0]) };
 
-int ex_link(struct ex_world *w, int way, int root)
+int ex_link(struct ex_world *w, int use, int root)
 {
     int phase, r;
 
     for (phase = 0; phase < NPHASES; phase++) {
         for (r = 0; r < w->params.p; r++) {
-            phases[phase](&w->ranks[r], way, root);
+            phases[phase](&w->ranks[r], use, root);
         }
     }
     return w->agreed.host.status;
 }
 
-void ex_link_rank(struct ex_rank *r, int way, int root)
+void ex_link_rank(struct ex_rank *r, int use, int root)
 {
     int phase;
 
     for (phase = 0; phase < NPHASES; phase++) {
-        phases[phase](r, way, root);
+        phases[phase](r, use, root);
         pthread_barrier_wait(&r->world->barrier);
     }
 }
@@ -217,7 +217,7 @@ void ex_timers(struct ex_world *w, enum gr_step_sync sync)
 {
     int r;
 
-    if (0 != ex_link(w, GR_WAY_NOTES, 0)) {
+    if (0 != ex_link(w, GR_USE_NOTES, 0)) {
         abort();
     }
     w->sync = sync;

@@ -107,10 +107,10 @@ void ex_close(struct ex_world *w);
  * Make what a way needs, from one thread. Returns the worst status; -1000 where the handles do
  * not match.
  */
-int ex_link(struct ex_world *w, int way, int root);
+int ex_link(struct ex_world *w, int use, int root);
 
 /* The part of rank r in it, for r's own thread; all threads meet at the barrier. */
-void ex_link_rank(struct ex_rank *r, int way, int root);
+void ex_link_rank(struct ex_rank *r, int use, int root);
 
 /*
  * Make the slabs for notes, and a timer at each rank, with that torus. From one thread; before the

@@ -76,7 +76,7 @@ ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *local, unsigned 
 static size_t most_bytes; /* of a vector */
 static uint64_t thinning; /* one in so many cases is run */
 
-static void add_direct(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+static void add_direct(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll)
 {
     int k;
 
@@ -87,7 +87,7 @@ static void add_direct(struct ex_batch *b, const struct ex_world *w, int way, en
         if (0 != rng_below(&seed, thinning)) {
             continue;
         }
-        c = ex_add(b, w, way, coll);
+        c = ex_add(b, w, algo, coll);
         elem = ex_kinds[c->kind].elem_bytes;
         c->in_place = k % 2;
         c->count = 1 + rng_below(&seed, most_bytes / elem) /
@@ -98,7 +98,7 @@ static void add_direct(struct ex_batch *b, const struct ex_world *w, int way, en
         if (ex_has_counts(coll) && 3 == k) {
             ex_make_counts(b, c, w->params.p, w->params.slot_bytes / elem, 1);
         }
-        if (GR_WAY_MAILBOX != way && 0 != rng_below(&seed, 8)) {
+        if (GR_ALGO_MAILBOX != algo && 0 != rng_below(&seed, 8)) {
             ex_make_direct(b, w, c);
         }
     }
@@ -116,7 +116,7 @@ static void run_refused(int p, uint32_t nchannels, uint32_t nslots, size_t slot_
     if (GR_SYNC_NONE != sync) {
         ex_timers(&w, sync);
     }
-    ex_for_each_way(&b, &w, add_direct);
+    ex_for_each_mode(&b, &w, add_direct);
     ex_shuffle(&b);
     refused_in = 1 + (unsigned) rng_below(&seed, 3);
     for_ever = 0 == rng_below(&seed, 2);

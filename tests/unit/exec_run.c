@@ -85,9 +85,9 @@ static void timer_begin(struct ex_rank *r, const struct ex_case *c)
 /* ---- one rank ---- */
 
 /* What a case needs links for. */
-static int way_of(const struct ex_world *w, const struct ex_case *c)
+static int use_of(const struct ex_world *w, const struct ex_case *c)
 {
-    return GR_WAY_MAILBOX == c->way ? gr_mailbox_way(c->coll, w->params.p) : c->way;
+    return GR_ALGO_MAILBOX == c->algo ? gr_mailbox_use(c->coll, w->params.p) : c->algo;
 }
 
 static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
@@ -133,7 +133,7 @@ static void rank_begin(struct ex_rank *r)
     r->gate.random = &r->random;
     r->gate.one_in = w->one_in;
     r->running = 1;
-    if (GR_WAY_MAILBOX != c->way) {
+    if (GR_ALGO_MAILBOX != c->algo) {
         stepper_begin(r, c);
         return;
     }
@@ -172,7 +172,7 @@ static int rank_through(const struct ex_rank *r)
 /* Whether the stepper has moved more than it was allowed to. */
 static int too_much(const struct ex_rank *r, uint64_t before)
 {
-    return GR_WAY_MAILBOX != r->world->cases[r->at].way && r->stepper.burst > 0 &&
+    return GR_ALGO_MAILBOX != r->world->cases[r->at].algo && r->stepper.burst > 0 &&
            r->slots - before > (uint64_t) r->stepper.burst * r->stepper.nchannels;
 }
 
@@ -186,8 +186,8 @@ static int rank_poll(struct ex_rank *r)
     if (!r->running) {
         rank_begin(r);
     }
-    rc = GR_WAY_MAILBOX == w->cases[r->at].way ? mail_run(r)
-                                               : gr_stepper_run(&r->stepper, &r->slots);
+    rc = GR_ALGO_MAILBOX == w->cases[r->at].algo ? mail_run(r)
+                                                 : gr_stepper_run(&r->stepper, &r->slots);
     if (too_much(r, before)) {
         rc = -1;
     }
@@ -232,7 +232,7 @@ static void explain_wait(struct ex_rank *r)
         gr_timer_explain(&r->timer, r->why, sizeof(r->why));
         at = (int) strlen(r->why);
     }
-    if (GR_WAY_MAILBOX == r->world->cases[r->at].way) {
+    if (GR_ALGO_MAILBOX == r->world->cases[r->at].algo) {
         const struct gr_boards *boards = &r->team->boards[GR_BOARDS_MAILBOX];
 
         at = snprintf(r->why, sizeof(r->why), r->posted ? "waits for posts:" : "waits to post:");
@@ -314,11 +314,11 @@ static void *rank_thread(void *arg)
     int rc = 0;
 
     for (k = 0; k < w->ncases && 0 == rc; k++) {
-        int way = way_of(w, &w->cases[k]);
+        int use = use_of(w, &w->cases[k]);
 
         if (GR_LINKS_THERE !=
-            gr_team_links(r->team, way, w->cases[k].root, w->cases[k].nchannels)) {
-            ex_link_rank(r, way, w->cases[k].root);
+            gr_team_links(r->team, use, w->cases[k].root, w->cases[k].nchannels)) {
+            ex_link_rank(r, use, w->cases[k].root);
             rc = w->agreed.host.status;
         }
     }
@@ -363,11 +363,11 @@ static int link_all(struct ex_world *w)
     size_t k;
 
     for (k = 0; k < w->ncases && 0 == w->agreed.host.status; k++) {
-        int way = way_of(w, &w->cases[k]);
+        int use = use_of(w, &w->cases[k]);
 
         if (GR_LINKS_THERE !=
-            gr_team_links(w->ranks[0].team, way, w->cases[k].root, w->cases[k].nchannels)) {
-            ex_link(w, way, w->cases[k].root);
+            gr_team_links(w->ranks[0].team, use, w->cases[k].root, w->cases[k].nchannels)) {
+            ex_link(w, use, w->cases[k].root);
         }
     }
     return w->agreed.host.status;

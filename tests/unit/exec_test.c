@@ -29,7 +29,7 @@ static uint64_t thinning;
 
 /* ---- results ---- */
 
-static void add_sizes(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+static void add_sizes(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll)
 {
     /* elements: slots * what fits a slot + more */
     static const struct {
@@ -46,7 +46,7 @@ static void add_sizes(struct ex_batch *b, const struct ex_world *w, int way, enu
             if (0 != rng_below(&seed, thinning)) {
                 continue;
             }
-            c = ex_add(b, w, way, coll);
+            c = ex_add(b, w, algo, coll);
             c->in_place = in_place;
             c->count = sizes[k].slots * (w->params.slot_bytes / ex_kinds[c->kind].elem_bytes);
             c->count = (size_t) ((long) c->count + sizes[k].more);
@@ -57,7 +57,7 @@ static void add_sizes(struct ex_batch *b, const struct ex_world *w, int way, enu
     }
 }
 
-static void add_v_counts(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+static void add_v_counts(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll)
 {
     int k;
 
@@ -67,7 +67,7 @@ static void add_v_counts(struct ex_batch *b, const struct ex_world *w, int way, 
         if (0 != rng_below(&seed, thinning)) {
             continue;
         }
-        c = ex_add(b, w, way, coll);
+        c = ex_add(b, w, algo, coll);
         c->in_place = k % 2;
         ex_make_counts(b, c, w->params.p, w->params.slot_bytes / ex_kinds[c->kind].elem_bytes,
                        k % 4 < 3);
@@ -86,7 +86,7 @@ static void make_direct(struct ex_batch *b, const struct ex_world *w)
     size_t k;
 
     for (k = 0; k < b->n; k++) {
-        if (GR_WAY_MAILBOX != b->cases[k].way && 0 != rng_below(&seed, 8)) {
+        if (GR_ALGO_MAILBOX != b->cases[k].algo && 0 != rng_below(&seed, 8)) {
             ex_make_direct(b, w, &b->cases[k]);
         }
     }
@@ -116,7 +116,7 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
 
             open_world(&w, p, geometries[g].nchannels, geometries[g].nslots,
                        geometries[g].slot_bytes, torus ? tori[g][p] : "");
-            ex_for_each_way(&b, &w, visit);
+            ex_for_each_mode(&b, &w, visit);
             if (direct) {
                 make_direct(&b, &w);
             }
@@ -163,12 +163,12 @@ static void data_may_be_fetched_by_threads(void **state)
     sweep(add_v_counts, EX_THREADS, 1);
 }
 
-static void add_long(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+static void add_long(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll)
 {
     int k;
 
-    for (k = 0; k < 4 && GR_WAY_MAILBOX != way; k++) {
-        struct ex_case *c = ex_add(b, w, way, coll);
+    for (k = 0; k < 4 && GR_ALGO_MAILBOX != algo; k++) {
+        struct ex_case *c = ex_add(b, w, algo, coll);
         size_t elems = (size_t) 300000 / ex_kinds[c->kind].elem_bytes;
 
         c->chunk_bytes = 0;
@@ -195,7 +195,7 @@ static void long_messages_are_fetched_in_blocks(void **state)
         struct ex_batch b = {.random = &seed};
 
         open_world(&w, sizes[k], 1 + (uint32_t) k % 2, 2, 150000, "");
-        ex_for_each_way(&b, &w, add_long);
+        ex_for_each_mode(&b, &w, add_long);
         ex_shuffle(&b);
         run(&w, b.cases, b.n / STEPPED, k % 2 ? EX_THREADS : EX_STEPPED);
         ex_close(&w);
@@ -205,16 +205,16 @@ static void long_messages_are_fetched_in_blocks(void **state)
 
 /* ---- the same bits ---- */
 
-static void add_inexact(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+static void add_inexact(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll)
 {
     struct ex_case *c;
 
     if (GR_COLL_BCAST != coll && GR_COLL_ALLGATHER != coll && GR_COLL_ALLTOALL != coll) {
-        c = ex_add(b, w, way, coll);
+        c = ex_add(b, w, algo, coll);
         c->kind = EX_F32_SUM;
         c->count = 300;
         c->seed = 77; /* the same data for all algorithms */
-        if (GR_WAY_MAILBOX != way && ex_can_fetch() && 0 == rng_below(&seed, 2)) {
+        if (GR_ALGO_MAILBOX != algo && ex_can_fetch() && 0 == rng_below(&seed, 2)) {
             ex_make_direct(b, w, c);
         }
     }
@@ -254,7 +254,7 @@ static void check_bits(const struct ex_case *c, int p, uint64_t *hashes)
 static void timing_does_not_change_a_bit(void **state)
 {
     static const int sizes[] = {2, 5, 8};
-    uint64_t hashes[EX_MAX_RANKS], allreduce[GR_NWAYS];
+    uint64_t hashes[EX_MAX_RANKS], allreduce[GR_NALGOS_ALL];
     size_t k, n;
 
     (void) state;
@@ -263,11 +263,11 @@ static void timing_does_not_change_a_bit(void **state)
             .params = {.p = sizes[k], .nchannels = 3, .slot_bytes = 256, .mailbox_bytes = 300}};
         struct ex_batch b = {.random = &seed};
 
-        ex_for_each_way(&b, &shape, add_inexact);
+        ex_for_each_mode(&b, &shape, add_inexact);
         for (n = 0; n < b.n; n++) {
             check_bits(&b.cases[n], sizes[k], hashes);
             if (GR_COLL_ALLREDUCE == b.cases[n].coll) {
-                allreduce[b.cases[n].way] = hashes[0];
+                allreduce[b.cases[n].algo] = hashes[0];
             }
         }
         free(b.cases);

@@ -85,13 +85,13 @@ static void sweep(enum gr_step_sync sync, enum ex_mode mode)
         open_world(&w, worlds[k].p, worlds[k].nchannels, worlds[k].nslots, worlds[k].slot_bytes,
                    worlds[k].torus);
         ex_timers(&w, sync);
-        ex_for_each_way(&b, &w, add_some);
+        ex_for_each_mode(&b, &w, add_some);
         make_half_direct(&b, &w);
         ex_shuffle(&b);
         b.n /= THINNING;
         b.n = EX_THREADS == mode && b.n > (size_t) depth(8, 30) ? (size_t) depth(8, 30) : b.n;
         for (n = 0, calls = 0; n < b.n; n++) {
-            calls += GR_WAY_MAILBOX != b.cases[n].way;
+            calls += GR_ALGO_MAILBOX != b.cases[n].algo;
         }
         run(&w, b.cases, b.n, mode);
         check_reports(&w, calls);

@@ -118,7 +118,7 @@ static int fail_move(void *ctx, const struct gr_move *move)
 static void root_waits(struct ex_world *w, struct runner *root)
 {
     static const struct ex_case c = {
-        .coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 10};
+        .coll = GR_COLL_REDUCE, .algo = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 10};
 
     open_world(w, 4, 1, 2, 256, "");
     assert_int_equal(ex_link(w, GR_ALGO_FLAT, 1), 0);
@@ -178,7 +178,7 @@ static void an_error_of_the_executor_comes_out_as_it_is(void **state)
 static void a_sender_is_through_when_all_was_read(void **state)
 {
     struct ex_case c = {.coll = GR_COLL_BCAST,
-                        .way = GR_ALGO_CHAIN,
+                        .algo = GR_ALGO_CHAIN,
                         .root = 1,
                         .nchannels = 2,
                         .count = 160,
@@ -233,7 +233,7 @@ static void a_sender_is_through_when_all_was_read(void **state)
 static void a_sender_that_is_dead_is_an_error(void **state)
 {
     struct ex_case c = {
-        .coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 10};
+        .coll = GR_COLL_REDUCE, .algo = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 10};
     static const int32_t nobody[2] = {INT32_MAX, INT32_MAX};
     struct ex_world w;
     struct runner r[2];
@@ -266,7 +266,7 @@ static void a_sender_that_is_dead_is_an_error(void **state)
 static void what_an_earlier_call_has_left_unread_is_no_offer(void **state)
 {
     struct ex_case c = {
-        .coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 100};
+        .coll = GR_COLL_REDUCE, .algo = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .count = 100};
     struct ex_world w;
     struct runner first[2], second[2];
     struct gr_offer *offer;
@@ -303,7 +303,7 @@ static void a_sender_is_not_through_while_it_is_read(void **state)
 {
     static const enum ex_kind_id kinds[] = {EX_F64_SUM, EX_TRIPLE};
     struct ex_case c = {
-        .coll = GR_COLL_REDUCE, .way = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .direct = 1};
+        .coll = GR_COLL_REDUCE, .algo = GR_ALGO_FLAT, .root = 1, .nchannels = 1, .direct = 1};
     struct ex_world w;
     struct runner r[2];
     int k;
@@ -341,7 +341,7 @@ static void begin_offered(struct ex_world *w, struct runner r[2], struct ex_case
     int k;
 
     *c = (struct ex_case) {.coll = GR_COLL_BCAST,
-                           .way = GR_ALGO_FLAT,
+                           .algo = GR_ALGO_FLAT,
                            .nchannels = 1,
                            .count = OFFERED_COUNT,
                            .direct = 1,
@@ -480,7 +480,7 @@ static void what_is_refused_comes_through_its_slot(void **state)
         int error, lasts;
     } rows[] = {{EFAULT, 0}, {ENOMEM, 0}, {EPERM, 1}, {ESRCH, 1}, {ENOSYS, 1}};
     struct ex_case c = {.coll = GR_COLL_BCAST,
-                        .way = GR_ALGO_FLAT,
+                        .algo = GR_ALGO_FLAT,
                         .kind = EX_F64_SUM,
                         .nchannels = 1,
                         .direct = 1,
@@ -777,7 +777,7 @@ static void nobody_leaves_a_barrier_before_the_last_rank_enters(void **state)
 
     (void) state;
     open_world(&w, 4, 1, 2, 256, "");
-    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
+    assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (late = 0; late < 12; late++) {
         for (r = 0; r < 4; r++) {
             calls[r] = (struct gr_mailbox_call) {.coll = GR_COLL_BARRIER,
@@ -809,7 +809,7 @@ static void nobody_leaves_a_barrier_before_the_last_rank_enters(void **state)
 static void nobody_leaves_a_dissemination_before_the_last_rank_enters(void **state)
 {
     struct ex_case c = {.coll = GR_COLL_BARRIER,
-                        .way = GR_ALGO_DISSEMINATION,
+                        .algo = GR_ALGO_DISSEMINATION,
                         .kind = EX_F32_MAX,
                         .nchannels = 1,
                         .count = 1,

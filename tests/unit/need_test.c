@@ -105,7 +105,7 @@ static void between_nodes(void **state)
 
     (void) state;
     for (k = 0; k < 2 * sizeof(ways) / sizeof(ways[0]); k++) {
-        int way = (k % 2 ? GR_WAY_SMALL : 0) + (int) ways[k / 2];
+        int way = (k % 2 ? GR_USE_SMALL : 0) + (int) ways[k / 2];
         struct gr_need need;
 
         side_open(&s, &params);
@@ -131,7 +131,7 @@ static struct gr_need need_of_notes(struct gr_torus torus)
     params.torus = torus;
     team = gr_team_create(&params);
     assert_non_null(team);
-    need = gr_team_need(team, GR_WAY_NOTES, 1);
+    need = gr_team_need(team, GR_USE_NOTES, 1);
     gr_team_destroy(team, NULL);
     return need;
 }
@@ -158,7 +158,7 @@ static void channels_are_made_when_they_are_needed(void **state)
     assert_int_equal(gr_team_channels(t, GR_ALGO_RING, 1), 1);
     assert_int_equal(gr_team_channels(t, GR_ALGO_RING, 3), 4);
     assert_int_equal(gr_team_channels(t, GR_ALGO_RING, 5), 7);
-    assert_int_equal(gr_team_channels(t, GR_WAY_MAILBOX, 5), 1);
+    assert_int_equal(gr_team_channels(t, GR_ALGO_MAILBOX, 5), 1);
     compare(&w, GR_ALGO_RING, 0, 1);
     assert_int_equal(gr_team_links(t, GR_ALGO_RING, 0, 1), GR_LINKS_THERE);
     assert_int_equal(gr_team_links(t, GR_ALGO_RING, 0, 2), GR_LINKS_NONE);

@@ -331,10 +331,10 @@ void gr_print(const char *format, ...)
     va_end(args);
 }
 
-void gr_stats_call(enum gr_call_id id, int way, bool device, int ranks, size_t bytes, double us)
+void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t bytes, double us)
 {
     (void) id;
-    (void) way;
+    (void) algo;
     (void) device;
     (void) ranks;
     (void) bytes;

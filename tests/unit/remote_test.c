@@ -104,8 +104,8 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
 
     (void) state;
     begin(&s);
-    assert_int_equal(gr_team_links(s.team, GR_WAY_MAILBOX, 0, 1), GR_LINKS_REFUSED);
-    assert_int_equal(gr_team_links(s.team, GR_WAY_AGREEMENT, 0, 1), GR_LINKS_REFUSED);
+    assert_int_equal(gr_team_links(s.team, GR_ALGO_MAILBOX, 0, 1), GR_LINKS_REFUSED);
+    assert_int_equal(gr_team_links(s.team, GR_USE_AGREEMENT, 0, 1), GR_LINKS_REFUSED);
     (void) gr_join_map(&s.join, &agreed);
     assert_int_equal(agreed.host.direct, 0);
     refuse(&s);
@@ -113,7 +113,7 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
 }
 
 /* Links to all, with that many slots of SIDE_SHORT bytes; no others are made. */
-static void makes_links_of_its_own(int way, uint32_t nslots)
+static void makes_links_of_its_own(int use, uint32_t nslots)
 {
     const struct gr_channel_set *b;
     struct side s;
@@ -121,8 +121,8 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
 
     begin(&s);
     refuse(&s);
-    assert_int_equal(gr_team_links(s.team, way, 0, 1), GR_LINKS_NONE);
-    side_join(&s, way, 1);
+    assert_int_equal(gr_team_links(s.team, use, 0, 1), GR_LINKS_NONE);
+    side_join(&s, use, 1);
     assert_int_equal(s.join.in.n, 2);
     assert_int_equal(s.join.in.near, 1);
     assert_int_equal(gr_pool_usage(s.pool).leased,
@@ -130,8 +130,8 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
     s.join.out.host[0].handle = s.join.in.host[0].handle;
     s.join.out.host[0].base = gr_slab_base(s.join.in.host[0].slab);
     side_end_join(&s, 0, 0);
-    assert_int_equal(gr_team_links(s.team, way, 0, 1), GR_LINKS_THERE);
-    b = gr_team_channel_set(s.team, way);
+    assert_int_equal(gr_team_links(s.team, use, 0, 1), GR_LINKS_THERE);
+    b = gr_team_channel_set(s.team, use);
     for (k = 0; k < P; k++) {
         assert_null(s.team->data.in[k].shared);
         assert_true((0 == k) == (NULL == b->in[k].shared));
@@ -147,13 +147,13 @@ static void makes_links_of_its_own(int way, uint32_t nslots)
 static void notes_have_links_of_their_own(void **state)
 {
     (void) state;
-    makes_links_of_its_own(GR_WAY_NOTES, SIDE_NOTE_SLOTS);
+    makes_links_of_its_own(GR_USE_NOTES, SIDE_NOTE_SLOTS);
 }
 
 static void small_messages_have_links_of_their_own(void **state)
 {
     (void) state;
-    makes_links_of_its_own(GR_WAY_SMALL + GR_ALGO_FLAT, SIDE_SMALL_SLOTS);
+    makes_links_of_its_own(GR_USE_SMALL + GR_ALGO_FLAT, SIDE_SMALL_SLOTS);
 }
 
 /* Frames that the network was given come back only when it has left them. */

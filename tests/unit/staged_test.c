@@ -131,7 +131,7 @@ static int run_case(struct ex_world *w, const struct ex_case *c, char *why, size
     unsigned char *want = ex_want(c, w->params.p);
     int rc, r;
 
-    assert_int_equal(ex_link(w, c->way, c->root), 0);
+    assert_int_equal(ex_link(w, c->algo, c->root), 0);
     for (r = 0; r < w->params.p; r++) {
         begin(&ranks[r], w, c, r);
     }
@@ -160,7 +160,7 @@ static void add_cases(struct ex_batch *b, const struct ex_world *w, int way, enu
     struct ex_case *c;
     int k;
 
-    if (GR_WAY_MAILBOX == way || gr_algo_is_torus((enum gr_algo) way)) {
+    if (GR_ALGO_MAILBOX == way || gr_algo_is_torus((enum gr_algo) way)) {
         return; /* of these the component copies all first */
     }
     for (k = 0; k < 4; k++) {
@@ -185,7 +185,7 @@ static int run_random(int p, struct ex_case *first_bad, char *why, size_t size)
 
     memset(&w, 0, sizeof(w));
     open_world(&w, p, 1 + (uint32_t) rng_below(&seed, 3), 4, 256, "");
-    ex_for_each_way(&b, &w, add_cases);
+    ex_for_each_mode(&b, &w, add_cases);
     for (k = 0; k < b.n && 0 == bad; k++) { /* behind a bad one, links are not empty */
         bad = run_case(&w, &b.cases[k], why, size);
         *first_bad = b.cases[k];
@@ -263,7 +263,7 @@ static void planted_bugs_are_found(void **state)
 static void a_failed_copy_is_an_error(void **state)
 {
     struct ex_case c = {
-        .coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000};
+        .coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_RING, .nchannels = 1, .count = 1000};
     const struct gr_staged_copy none = {NULL, 0};
     struct ex_world w;
     int k, rc;

@@ -53,9 +53,9 @@ static inline void side_open(struct side *s, const struct gr_team_params *params
 }
 
 /* Begin a set-up: the slabs are there. */
-static inline void side_join(struct side *s, int way, uint32_t nchannels)
+static inline void side_join(struct side *s, int use, uint32_t nchannels)
 {
-    assert_int_equal(gr_team_join(&s->join, s->team, s->pool, way, 0, nchannels), 0);
+    assert_int_equal(gr_team_join(&s->join, s->team, s->pool, use, 0, nchannels), 0);
     assert_int_equal(s->join.status, 0);
 }
 

@@ -43,11 +43,11 @@ static void the_next_team_reuses_the_memory(void **state)
 
     (void) state;
     open_world(&w, 4, 2, 2, 256, "");
-    ex_for_each_way(&b, &w, add_one);
+    ex_for_each_mode(&b, &w, add_one);
     make_half_direct(&b, &w);
     for (round = 0; round < 20; round++) {
         run(&w, b.cases, b.n, round % 2 ? EX_THREADS : EX_STEPPED);
-        assert_int_equal(ex_link(&w, GR_WAY_AGREEMENT, 0), 0); /* boards of no executor */
+        assert_int_equal(ex_link(&w, GR_USE_AGREEMENT, 0), 0); /* boards of no executor */
         now = incoming(&w.ranks[2]);
         assert_true(now > 0 && (0 == round || now == before)); /* nothing is left of the last */
         before = now;
@@ -72,7 +72,7 @@ static void a_team_may_be_abandoned_at_any_moment(void **state)
 
     (void) state;
     open_world(&w, 5, 3, 2, 256, "");
-    ex_for_each_way(&b, &w, add_one);
+    ex_for_each_mode(&b, &w, add_one);
     make_half_direct(&b, &w);
     for (polls = 1; polls < 400; polls += 1 + polls / 8) {
         ex_shuffle(&b);
@@ -105,12 +105,12 @@ static void next_team(struct ex_world *w, uint32_t nsets, size_t mailbox_bytes, 
     assert_int_equal(ex_team(w), 0);
 }
 
-static void add_small(struct ex_batch *b, const struct ex_world *w, int way, enum gr_coll coll)
+static void add_small(struct ex_batch *b, const struct ex_world *w, int use, enum gr_coll coll)
 {
     int k;
 
-    for (k = 0; k < 4 && GR_WAY_MAILBOX == way; k++) {
-        struct ex_case *c = ex_add(b, w, way, coll);
+    for (k = 0; k < 4 && GR_ALGO_MAILBOX == use; k++) {
+        struct ex_case *c = ex_add(b, w, use, coll);
 
         c->kind = (enum ex_kind_id) rng_below(&seed, EX_NKINDS);
         c->count = 1 + rng_below(&seed, 9);
@@ -131,7 +131,7 @@ static void the_next_team_begins_with_any_epoch(void **state)
     (void) state;
     open_world(&w, 4, 1, 2, 256, "");
     next_team(&w, 4, 200, 0);
-    ex_for_each_way(&b, &w, add_small);
+    ex_for_each_mode(&b, &w, add_small);
     for (round = 0; round < 400; round++) {
         const uint64_t firsts[] = {0,
                                    w.first,
@@ -157,7 +157,7 @@ static void the_next_team_begins_with_any_epoch(void **state)
 static void the_first_call_touches_one_page(void **state)
 {
     struct ex_case c = {
-        .coll = GR_COLL_ALLREDUCE, .way = GR_WAY_MAILBOX, .kind = EX_I8_SUM, .count = 8};
+        .coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_MAILBOX, .kind = EX_I8_SUM, .count = 8};
     size_t page = (size_t) sysconf(_SC_PAGESIZE), bytes = GR_SETS * gr_board_stride(32768), n, k;
     unsigned char there[100], *base;
     struct ex_world w;
@@ -184,7 +184,7 @@ static void the_first_call_touches_one_page(void **state)
 static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
 {
     struct ex_case c = {
-        .coll = GR_COLL_BCAST, .way = GR_WAY_MAILBOX, .kind = EX_I8_SUM, .count = 100, .seed = 3};
+        .coll = GR_COLL_BCAST, .algo = GR_ALGO_MAILBOX, .kind = EX_I8_SUM, .count = 100, .seed = 3};
     struct gr_team *late;
     struct gr_mailbox_call mail;
     struct ex_buffers buffers;
@@ -198,7 +198,7 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     (void) state;
     open_world(&w, 3, 1, 2, 256, "");
     next_team(&w, 2, 100, 9);
-    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
+    assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (r = 0; r < 3; r++) { /* all begin it, one takes it late */
         ex_buffers_make(&buffers, &c, 3, r);
         mail = ex_mail(&c, &buffers);
@@ -260,7 +260,7 @@ static void calls_may_begin_before_there_are_boards(void **state)
             gr_mailbox_begin(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mails[r][k]);
         }
     }
-    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0);
+    assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (k = 0; k < CALLS; k++) {
         for (r = 0; r < P; r++) {
             assert_int_equal(
@@ -303,7 +303,7 @@ static void many_ranks_connect_in_groups(void **state)
     assert_int_equal(ex_open(&w, &params, 1 << 20, rng_next(&seed)), 0);
     for (coll = 0; coll < EX_MAIL_COLLS; coll++) {
         for (k = 0; k < 2; k++) {
-            struct ex_case *c = ex_add(&b, &w, GR_WAY_MAILBOX, (enum gr_coll) coll);
+            struct ex_case *c = ex_add(&b, &w, GR_ALGO_MAILBOX, (enum gr_coll) coll);
 
             c->kind = EX_F64_SUM;
             c->count = 2;
@@ -340,7 +340,7 @@ static void a_set_up_that_fails_gives_everything_back(void **state)
 {
     struct ex_world w;
     struct ex_case c = {
-        .coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
+        .coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
     struct gr_peer_id self = {1, 2};
     int r;
 
@@ -364,7 +364,7 @@ static void a_set_up_that_fails_gives_everything_back(void **state)
 static void boards_that_cannot_be_made_are_given_back(void **state)
 {
     struct ex_case c = {
-        .coll = GR_COLL_ALLREDUCE, .way = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
+        .coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
     struct gr_peer_id self = {1, 3};
     struct ex_world w;
     int r;
@@ -375,16 +375,16 @@ static void boards_that_cannot_be_made_are_given_back(void **state)
     w.ranks[3].pool = gr_pool_open(self, 4096);
     assert_non_null(w.ranks[3].pool);
     next_team(&w, 8, 1000, 0);
-    assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), GR_ERR_LIMIT);
+    assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), GR_ERR_LIMIT);
     for (r = 0; r < 5; r++) {
         assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);
         assert_null(w.ranks[r].team->boards[GR_BOARDS_MAILBOX].board);
-        assert_int_equal(gr_team_links(w.ranks[r].team, GR_WAY_MAILBOX, 0, 1), GR_LINKS_REFUSED);
+        assert_int_equal(gr_team_links(w.ranks[r].team, GR_ALGO_MAILBOX, 0, 1), GR_LINKS_REFUSED);
         assert_int_equal(w.ranks[r].team->direct, 1); /* which is another matter */
     }
     run(&w, &c, 1, EX_STEPPED);
     next_team(&w, 2, 64, 0); /* a smaller one has room there */
-    c.way = GR_WAY_MAILBOX;
+    c.algo = GR_ALGO_MAILBOX;
     c.count = 16;
     run(&w, &c, 1, EX_THREADS);
     ex_close(&w);
@@ -402,7 +402,7 @@ static void one_rank_that_cannot_read_memory_decides_for_all(void **state)
         if (unable >= 0) {
             w.ranks[unable].team->direct = 0;
         }
-        assert_int_equal(ex_link(&w, GR_WAY_MAILBOX, 0), 0); /* which nobody tests it for */
+        assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0); /* which nobody tests it for */
         for (r = 0; r < 4; r++) {
             assert_int_equal(w.ranks[r].team->direct, r != unable);
         }
@@ -445,23 +445,23 @@ static void what_a_way_needs_is_known_per_way(void **state)
 {
     struct ex_world w;
     const struct gr_team *t;
-    int way;
+    int use;
 
     (void) state;
     open_world(&w, 3, 1, 2, 256, "");
     t = w.ranks[1].team;
-    for (way = 0; way < GR_NWAYS; way++) {
-        assert_int_equal(gr_team_links(t, way, 0, 1), GR_LINKS_NONE);
-        gr_team_ask(w.ranks[1].team, way, 2, 1);
-        assert_int_equal(gr_team_links(t, way, 2, 1), GR_LINKS_ASKED);
+    for (use = 0; use < GR_NALGOS_ALL; use++) {
+        assert_int_equal(gr_team_links(t, use, 0, 1), GR_LINKS_NONE);
+        gr_team_ask(w.ranks[1].team, use, 2, 1);
+        assert_int_equal(gr_team_links(t, use, 2, 1), GR_LINKS_ASKED);
         /* trees have other links for another root */
-        assert_int_equal(gr_team_links(t, way, 1, 1),
-                         way < GR_NALGOS && gr_algo_is_rooted((enum gr_algo) way) ? GR_LINKS_NONE
+        assert_int_equal(gr_team_links(t, use, 1, 1),
+                         use < GR_NALGOS && gr_algo_is_rooted((enum gr_algo) use) ? GR_LINKS_NONE
                                                                                   : GR_LINKS_ASKED);
-        assert_int_equal(way + 1 == GR_NWAYS ? GR_LINKS_NONE : gr_team_links(t, way + 1, 2, 1),
+        assert_int_equal(use + 1 == GR_NALGOS_ALL ? GR_LINKS_NONE : gr_team_links(t, use + 1, 2, 1),
                          GR_LINKS_NONE);
-        assert_int_equal(ex_link(&w, way, 2), 0);
-        assert_int_equal(gr_team_links(t, way, 2, 1), GR_LINKS_THERE);
+        assert_int_equal(ex_link(&w, use, 2), 0);
+        assert_int_equal(gr_team_links(t, use, 2, 1), GR_LINKS_THERE);
     }
     ex_close(&w);
 }

@@ -66,12 +66,12 @@ static int peers(const struct gr_join *join, struct gr_neighbours *n)
 {
     const struct gr_gpu_team *team = join->gpu;
 
-    if (GR_WAY_LEADER ==
-        join->way) { /* all that is to be agreed on is whether devices can be used */
+    if (GR_ALGO_LEADER ==
+        join->use) { /* all that is to be agreed on is whether devices can be used */
         return gr_neighbours_alloc(n, 1);
     }
     return gr_rings_neighbours(&team->rings, team->p, team->rank, team->nchannels,
-                               (enum gr_algo) join->way, join->root, n);
+                               (enum gr_algo) join->use, join->root, n);
 }
 
 static int has(const struct gr_join *join, int writes, const struct gr_connection *c)
@@ -227,10 +227,10 @@ static void take(struct gr_join *join, int status, const struct gr_join_agreemen
 {
     struct gr_gpu_team *team = join->gpu;
 
-    if (GR_WAY_LEADER == join->way) {
+    if (GR_ALGO_LEADER == join->use) {
         team->refused = 0 != status;
     } else {
-        *gr_gpu_team_state(team, (enum gr_algo) join->way, join->root) =
+        *gr_gpu_team_state(team, (enum gr_algo) join->use, join->root) =
             0 == status ? GR_LINKS_THERE : GR_LINKS_REFUSED;
     }
     if (0 != status) {
@@ -286,7 +286,7 @@ int gr_gpu_team_join(struct gr_join *join, struct gr_gpu_team *team, enum gr_alg
                               .p = team->p,
                               .nchannels = team->nchannels,
                               .remote = team->remote,
-                              .way = (int) algo,
+                              .use = (int) algo,
                               .root = root,
                               .status = team->status};
     return gr_join_begin(join);

@@ -75,7 +75,7 @@ static inline int gr_leader_fits(int p)
 /*
  * Begin a call; no poll before the application's work on its buffers is done. in, out: device
  * addresses of the rank's buffers, or of pinned memory; not used where the collective has none for
- * this rank. spec's arrays must stay until the end. boards: of GR_WAY_LEADER. busy: the default
+ * this rank. spec's arrays must stay until the end. boards: of GR_ALGO_LEADER. busy: the default
  * stream was at work at the call. may_wait: no work of the application on the device waits for this
  * call or another, so the driver may wait for that work.
  */

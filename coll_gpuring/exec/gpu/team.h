@@ -108,7 +108,7 @@ extern const struct gr_link_memory gr_gpu_links;
 
 /*
  * Begin the set-up of an algorithm's links, with step tables and the link ends that kernels read.
- * algo may be GR_WAY_LEADER: of no links.
+ * algo may be GR_ALGO_LEADER: of no links.
  * Returns 0, or GR_ERR_NOMEM: the join has not begun.
  */
 int gr_gpu_team_join(struct gr_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root);

@@ -55,7 +55,7 @@ bool mca_coll_gpuring_overlap_fits(const struct gr_mpi_op *op)
     }
     stage_bytes = stage_bytes_of(op);
     return GR_COLL_ALLTOALL != op->base.data.spec.coll &&
-           !gr_algo_is_torus((enum gr_algo) op->base.choice.way) && stage_bytes > 0 &&
+           !gr_algo_is_torus((enum gr_algo) op->base.choice.algo) && stage_bytes > 0 &&
            op->base.data.bytes / 2 >= stage_bytes && is_plain(&op->call);
 }
 
@@ -171,7 +171,7 @@ static const char *copy_waits(const struct gr_op *op, uint32_t channel)
 
 static void staged_explain(struct gr_op *op, char *text, size_t size)
 {
-    gr_host_explain(op, gr_way_name(op->choice.way), copy_waits, text, size);
+    gr_host_explain(op, gr_use_name(op->choice.algo), copy_waits, text, size);
 }
 
 const struct gr_executor mca_coll_gpuring_run_staged = {

@@ -72,7 +72,7 @@ static void one_complete(struct picked *s, int flag, int index)
     s->index[0] = index;
 }
 
-static const char *const way_names[NUM_WAYS] = {
+static const char *const use_names[NUM_WAYS] = {
     "MPI_Test",     "MPI_Wait",    "MPI_Testany", "MPI_Waitany",           "MPI_Testsome",
     "MPI_Waitsome", "MPI_Testall", "MPI_Waitall", "MPI_Request_get_status"};
 
@@ -157,7 +157,7 @@ static void go(struct pending *p, const void *task, int percent, bool wait)
     }
     rc = ask(&s, way);
     if (MPI_SUCCESS != rc) {
-        p->failed(p->program, rc, way_names[way]);
+        p->failed(p->program, rc, use_names[way]);
     }
     complete(p, &s);
 }

@@ -294,7 +294,7 @@ void tc_run(struct tr_team *t, const struct ex_case *cases, size_t n)
 
     CHECK(NULL != b.handles);
     for (k = 0; k < n; k++) {
-        enum gr_algo algo = (enum gr_algo) cases[k].way;
+        enum gr_algo algo = (enum gr_algo) cases[k].algo;
 
         if (GR_LINKS_THERE != tr_state(t, 0, algo, cases[k].root)) {
             CHECK_INT(tr_link(t, algo, cases[k].root), 0);
@@ -311,7 +311,7 @@ void tc_try(struct tr_team *t, enum gr_algo algo)
 {
     struct ex_case c = {.coll = gr_algo_has(algo, GR_COLL_ALLREDUCE) ? GR_COLL_ALLREDUCE
                                                                      : GR_COLL_REDUCE,
-                        .way = (int) algo,
+                        .algo = (int) algo,
                         .kind = EX_I32_SUM,
                         .nchannels = 2,
                         .count = 777,

@@ -13,7 +13,7 @@
 
 static const struct tr_shape shape = {.nchannels = 2, .nslots = 2, .slot_bytes = 256};
 static const struct ex_case ring = {.coll = GR_COLL_ALLREDUCE,
-                                    .way = GR_ALGO_RING,
+                                    .algo = GR_ALGO_RING,
                                     .kind = EX_I32_SUM,
                                     .nchannels = 2,
                                     .count = 2000,
@@ -221,7 +221,7 @@ void steps_are_written_once(void)
 void a_call_cannot_begin(void)
 {
     static const struct ex_case counts = {.coll = GR_COLL_ALLGATHER,
-                                          .way = GR_ALGO_RING,
+                                          .algo = GR_ALGO_RING,
                                           .kind = EX_I32_SUM,
                                           .nchannels = 1,
                                           .has_counts = 1,

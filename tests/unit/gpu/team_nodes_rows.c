@@ -112,7 +112,7 @@ void slots_find_no_room_on_devices(void)
 void a_flush_fails_and_the_calls_abort(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .way = GR_ALGO_RING,
+                                     .algo = GR_ALGO_RING,
                                      .kind = EX_F64_SUM,
                                      .nchannels = 2,
                                      .count = 1000,
@@ -143,7 +143,7 @@ void a_flush_fails_and_the_calls_abort(void)
 void a_call_is_over_when_all_is_sent(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_BCAST,
-                                     .way = GR_ALGO_CHAIN,
+                                     .algo = GR_ALGO_CHAIN,
                                      .kind = EX_I32_SUM,
                                      .nchannels = 1,
                                      .count = 20,
@@ -178,7 +178,7 @@ void a_call_is_over_when_all_is_sent(void)
 void a_connection_breaks_and_the_calls_abort(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .way = GR_ALGO_RING,
+                                     .algo = GR_ALGO_RING,
                                      .kind = EX_F64_SUM,
                                      .nchannels = 2,
                                      .count = 100000,
@@ -232,7 +232,7 @@ void remote_links_are_refused(void)
 static void begin_gated(struct nodes *n, struct tc_call calls[2], struct tc_gate *g)
 {
     static const struct ex_case c = {.coll = GR_COLL_BCAST,
-                                     .way = GR_ALGO_CHAIN,
+                                     .algo = GR_ALGO_CHAIN,
                                      .kind = EX_I32_SUM,
                                      .nchannels = 1,
                                      .count = 4 * 64,

@@ -22,7 +22,7 @@ static void open_stage(struct stage *s, int p, const struct ex_case *c)
 {
     tr_open(&s->w, p, NULL);
     tr_make(&s->t, &s->w, &shape);
-    CHECK_INT(tr_link(&s->t, (enum gr_algo) c->way, c->root), 0);
+    CHECK_INT(tr_link(&s->t, (enum gr_algo) c->algo, c->root), 0);
 }
 
 /* The next team over the same pools works, in the memory of the last. */
@@ -84,7 +84,7 @@ static void check_quiet(const struct tc_call *call)
 void a_rank_never_begins_and_the_others_abort(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .way = GR_ALGO_RING,
+                                     .algo = GR_ALGO_RING,
                                      .kind = EX_F64_SUM,
                                      .nchannels = 2,
                                      .count = 3000,
@@ -134,19 +134,19 @@ void calls_are_aborted_anywhere(void)
 {
     static const struct ex_case cases[] = {
         {.coll = GR_COLL_ALLREDUCE,
-         .way = GR_ALGO_RING,
+         .algo = GR_ALGO_RING,
          .kind = EX_I32_SUM,
          .nchannels = 2,
          .count = 9000,
          .seed = 1},
         {.coll = GR_COLL_BCAST,
-         .way = GR_ALGO_CHAIN,
+         .algo = GR_ALGO_CHAIN,
          .root = 1,
          .nchannels = 2,
          .count = 20000,
          .seed = 2},
         {.coll = GR_COLL_REDUCE,
-         .way = GR_ALGO_FLAT,
+         .algo = GR_ALGO_FLAT,
          .kind = EX_I32_SUM,
          .nchannels = 2,
          .count = 5000,
@@ -178,7 +178,7 @@ void calls_are_aborted_anywhere(void)
             tc_drop(&s.calls[r]);
         }
         tr_leave(&s.t);
-        next_team(&s, (enum gr_algo) c->way, held);
+        next_team(&s, (enum gr_algo) c->algo, held);
     }
 }
 
@@ -186,7 +186,7 @@ void calls_are_aborted_anywhere(void)
 void abort_needs_no_launch(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .way = GR_ALGO_TREE,
+                                     .algo = GR_ALGO_TREE,
                                      .kind = EX_I32_SUM,
                                      .nchannels = 2,
                                      .count = 100,
@@ -326,7 +326,7 @@ static void go_on(struct stage *s, const struct ex_case *c, const int *through, 
 void those_waited_for_are_named(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .way = GR_ALGO_RING,
+                                     .algo = GR_ALGO_RING,
                                      .kind = EX_I32_SUM,
                                      .nchannels = 2,
                                      .count = 500,
@@ -352,7 +352,7 @@ void those_waited_for_are_named(void)
 void a_root_names_all_who_are_missing(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_REDUCE,
-                                     .way = GR_ALGO_FLAT,
+                                     .algo = GR_ALGO_FLAT,
                                      .root = 1,
                                      .kind = EX_I32_SUM,
                                      .nchannels = 2,
@@ -378,7 +378,7 @@ void a_root_names_all_who_are_missing(void)
 void a_writer_names_who_does_not_read(void)
 {
     static const struct ex_case c = {.coll = GR_COLL_BCAST,
-                                     .way = GR_ALGO_CHAIN,
+                                     .algo = GR_ALGO_CHAIN,
                                      .kind = EX_I8_SUM,
                                      .nchannels = 1,
                                      .count = 2000,

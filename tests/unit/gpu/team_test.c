@@ -191,19 +191,19 @@ static void more_blocks_than_are_resident(void)
     static const struct tr_shape shape = {.nchannels = 3, .nslots = 2, .slot_bytes = 256};
     struct ex_case cases[] = {
         {.coll = GR_COLL_ALLREDUCE,
-         .way = GR_ALGO_RING,
+         .algo = GR_ALGO_RING,
          .kind = EX_I32_SUM,
          .nchannels = 3,
          .count = 300,
          .seed = 1},
         {.coll = GR_COLL_BCAST,
-         .way = GR_ALGO_CHAIN,
+         .algo = GR_ALGO_CHAIN,
          .root = 2,
          .nchannels = 3,
          .count = 500,
          .seed = 2},
         {.coll = GR_COLL_ALLREDUCE,
-         .way = GR_ALGO_TREE,
+         .algo = GR_ALGO_TREE,
          .kind = EX_I8_SUM,
          .nchannels = 3,
          .count = 600,
@@ -269,13 +269,13 @@ static void teams_in_the_opposite_order(void)
     static const struct tr_shape shape = {.nchannels = 4, .nslots = 2, .slot_bytes = 256};
     struct opposite o = {.cases = {
                              {.coll = GR_COLL_ALLREDUCE,
-                              .way = GR_ALGO_RING,
+                              .algo = GR_ALGO_RING,
                               .kind = EX_F64_SUM,
                               .nchannels = 4,
                               .count = 400,
                               .seed = 1},
                              {.coll = GR_COLL_ALLGATHER,
-                              .way = GR_ALGO_FLAT,
+                              .algo = GR_ALGO_FLAT,
                               .kind = EX_I32_SUM,
                               .nchannels = 4,
                               .count = 200,
@@ -288,7 +288,7 @@ static void teams_in_the_opposite_order(void)
     for (k = 0; k < 2; k++) {
         tr_make(&o.teams[k], &w, &shape);
         o.teams[k].ranks[0]->usable = o.teams[k].ranks[1]->usable = 4;
-        CHECK_INT(tr_link(&o.teams[k], (enum gr_algo) o.cases[k].way, 0), 0);
+        CHECK_INT(tr_link(&o.teams[k], (enum gr_algo) o.cases[k].algo, 0), 0);
     }
     tr_each(2, run_opposite, &o);
     tr_leave(&o.teams[0]);
