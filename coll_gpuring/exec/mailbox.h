@@ -160,6 +160,9 @@ static inline void gr_prefetch_write(const unsigned char *line)
 #endif
 }
 
+/* A post of more bytes than this takes so long that its first line may be lost meanwhile. */
+#define GR_LONG_POST ((size_t) 256)
+
 /* Copy bytes; fast where they are one element. */
 static inline void gr_copy_few(unsigned char *to, const unsigned char *from, size_t bytes)
 {
@@ -175,11 +178,28 @@ static inline void gr_copy_few(unsigned char *to, const unsigned char *from, siz
 }
 
 /*
+ * Copy a post into its set, all but the epoch. Receivers read the set's first line again and again,
+ * so of a long post it is written last: it would leave this core's cache while the rest is copied.
+ */
+static inline void gr_write_post(unsigned char *set, uint64_t label, const unsigned char *in,
+                                 size_t bytes)
+{
+    const size_t first = GR_CACHE_LINE - GR_SET_HEAD;
+
+    if (bytes > GR_LONG_POST) {
+        memcpy(set + GR_CACHE_LINE, in + first, bytes - first);
+        bytes = first;
+    }
+    *gr_board_label(set) = label;
+    gr_copy_few(set + GR_SET_HEAD, in, bytes);
+}
+
+/*
  * Post the call; all calls before it have been posted. 1; 0: its set is in use, try again.
  *
- * The set of the next call is prefetched for writing: otherwise that post would have to wait for the
- * caches of the readers, which still hold it. The next call is taken to be like the one before this
- * one: so are calls of one kind, and those with barriers between.
+ * Where box->prefetches, the set of the next call is prefetched for writing: otherwise that post
+ * would have to wait for the caches of the readers, which still hold it. The next call is taken to
+ * be like the one before this one: so are calls of one kind, and those with barriers between.
  */
 static GR_INLINE int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
@@ -192,16 +212,17 @@ static GR_INLINE int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mai
     }
     assert(epoch == box->posted + 1);
     box->posted = epoch;
-    box->posted_bytes = bytes;
-    next = box->mine + gr_mailbox_set(box, epoch + 1);
     if (bytes > 0) {
         set = box->mine + gr_mailbox_set(box, epoch);
-        *gr_board_label(set) = call->kind | bytes;
-        gr_copy_few(set + GR_SET_HEAD, call->in, bytes);
+        gr_write_post(set, call->kind | bytes, call->in, bytes);
         atomic_store_explicit(gr_board_epoch(set), epoch, memory_order_release);
     }
-    for (at = 0; 0 != next_bytes && at < GR_SET_HEAD + next_bytes; at += GR_CACHE_LINE) {
-        gr_prefetch_write(next + at);
+    if (box->prefetches) {
+        next = box->mine + gr_mailbox_set(box, epoch + 1);
+        for (at = 0; 0 != next_bytes && at < GR_SET_HEAD + next_bytes; at += GR_CACHE_LINE) {
+            gr_prefetch_write(next + at);
+        }
+        box->posted_bytes = bytes;
     }
     return 1;
 }

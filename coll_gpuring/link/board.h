@@ -11,6 +11,7 @@
 
 #include "link/lease.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Bytes of a set before its data: epoch and label. The data are aligned for any element. */
@@ -36,7 +37,8 @@ struct gr_mailbox {
     uint64_t posted;         /* epoch of the last call that posted its message */
     uint64_t taken;          /* epoch of the last call that has read all messages */
     uint64_t freed;          /* all ranks are known to have read this epoch's messages */
-    size_t posted_bytes;     /* of the last post; 0: that call posted nothing */
+    bool prefetches;         /* of this processor: gr_mailbox_init() */
+    size_t posted_bytes;     /* of the last post, if it prefetches; 0: that call posted nothing */
     uint64_t acked;          /* epoch that this rank has written to others' boards as read */
 };
 

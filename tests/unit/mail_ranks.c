@@ -52,6 +52,7 @@ void mail_open(struct mail_world *w, const struct mail_shape *shape, uint64_t se
                                  gr_board_stride(shape->bytes), shape->first)) {
             abort();
         }
+        w->ranks[r].box.prefetches = 0 != (seed + (uint64_t) r) % 2;
         for (k = 0; k < shape->p; k++) {
             gr_board_attach(&w->ranks[r].box, k, w->boards[k]);
         }
