@@ -197,12 +197,23 @@ bool mca_coll_gpuring_params_good(const gr_params_t *params, const gr_bad_param_
            NULL != memchr(bad->allowed, '\0', sizeof(bad->allowed));
 }
 
+/* Whether the number that Open MPI has read is the one that was written. */
+static bool is_whole(const struct gr_param_row *row)
+{
+    const char *given = mca_coll_gpuring_param_given(row->name);
+    size_t n = strlen(row->name), bytes = strlen("bytes");
+
+    return NULL == given || mca_coll_gpuring_param_is_number(
+                                given, n > bytes && 0 == strcmp(row->name + n - bytes, "bytes"));
+}
+
 static int64_t check_int(const struct gr_param_row *row, int value)
 {
     char given[32], allowed[64], def[32], of[32] = "";
     int multiple = multiple_of(row);
+    bool whole = is_whole(row);
 
-    if (is_good(row, value)) {
+    if (whole && is_good(row, value)) {
         return value;
     }
     if (multiple > 1) {
@@ -211,7 +222,7 @@ static int64_t check_int(const struct gr_param_row *row, int value)
     snprintf(given, sizeof(given), "%d", value);
     snprintf(allowed, sizeof(allowed), "%d..%d%s", row->min, row->max, of);
     snprintf(def, sizeof(def), "%d", row->def);
-    complain(row, given, allowed, def);
+    complain(row, whole ? given : mca_coll_gpuring_param_given(row->name), allowed, def);
     return row->def;
 }
 
@@ -298,17 +309,21 @@ static char *check_report(const struct gr_param_row *row, const char *text)
     return strdup("none");
 }
 
-/* Parameters that there were. Open MPI says nothing of one that nobody registers. */
-static void tell_retired(void)
+/* Name what was written and is no parameter, or is none any more. */
+static void tell_unknown(void)
 {
-    static const char prefix[] = "OMPI_MCA_coll_gpuring_cost_";
-    char **entry = environ;
+    static const char retired[] = "cost_";
+    bool told = false;
+    char name[64];
+    int at = 0;
 
-    while (NULL != *entry && 0 != strncmp(*entry, prefix, strlen(prefix))) {
-        entry++;
-    }
-    if (NULL != *entry && 0 == OPAL_PROC_MY_NAME.vpid) {
-        gr_warn("retired-parameter", "cost_");
+    while (NULL != mca_coll_gpuring_param_unknown(&at, name, sizeof(name))) {
+        if (0 != strncmp(name, retired, strlen(retired))) {
+            gr_warn("unknown-parameter", name, mca_coll_gpuring_param_nearest(name));
+        } else if (!told) {
+            gr_warn("retired-parameter", retired);
+            told = true;
+        }
     }
 }
 
@@ -325,7 +340,10 @@ void mca_coll_gpuring_params_check(void)
     int64_t common = -1, value = 0;
     size_t k;
 
-    tell_retired();
+    mca_coll_gpuring_params_read_given();
+    if (0 == OPAL_PROC_MY_NAME.vpid) { /* all ranks were given the same, usually */
+        tell_unknown();
+    }
     for (k = 0; k < GR_PARAM_ROWS; k++) {
         const struct gr_param_row *row = &rows[k];
         const char *text = GR_KIND_INT == row->kind || NULL == raw[k].text ? "" : raw[k].text;
@@ -370,6 +388,7 @@ void mca_coll_gpuring_params_check(void)
             p->value[row->compared] = value;
         }
     }
+    mca_coll_gpuring_params_forget_given();
 }
 
 /* The row that describes a compared parameter; each has one. */

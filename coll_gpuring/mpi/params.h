@@ -66,6 +66,27 @@ struct gr_param_row {
 
 extern const struct gr_param_row mca_coll_gpuring_param_rows[]; /* [GR_PARAM_ROWS] */
 
+/* ---- what the user wrote (given.c) ---- */
+
+/* Read what environment and parameter files say of coll_gpuring_...; forget it. */
+void mca_coll_gpuring_params_read_given(void);
+void mca_coll_gpuring_params_forget_given(void);
+
+/* What was written for the parameter; NULL: nothing. Until it is forgotten. */
+const char *mca_coll_gpuring_param_given(const char *name);
+
+/*
+ * The next of the given names, from number *at on, that no parameter has: in name[size]. *at is
+ * moved behind it. NULL: there is none.
+ */
+const char *mca_coll_gpuring_param_unknown(int *at, char *name, size_t size);
+
+/* The parameter whose name differs least. */
+const char *mca_coll_gpuring_param_nearest(const char *name);
+
+/* Whether all of a text is a number. bytes: k, m, g may follow it, as Open MPI reads them. */
+bool mca_coll_gpuring_param_is_number(const char *text, bool bytes);
+
 /* ---- what `mpirun --mca coll gpuring` says (selection.c) ---- */
 
 /* Whether the selection names gpuring, alone or with other components (^gpuring does not). */

@@ -30,6 +30,8 @@ mailbox_bytes -1 allowed 0..
 cuda 2 allowed 1..1
 nodes_rails 9 allowed 0..8
 timeout -1 allowed 0..
+timeout 1.5 allowed 0..
+slot_bytes 8kb allowed 256..
 torus 0x2 allowed 4x4x2
 torus many allowed 4x4x2
 torus 3x3 allowed 4
@@ -59,6 +61,8 @@ nodes_channels 17 allowed 1..16
 nodes_latency -1 allowed 0..1000000
 nodes_mbit -5 allowed 0..
 timeout_abort 2 allowed 0..1
+timeout abc allowed 0..
+timeout 1m allowed 0..
 pool_mib 0 allowed 1..
 pack_mib 0 allowed 1..
 setup_mib -1 allowed 0..
@@ -120,6 +124,15 @@ test_rows = table(
     row("parameters that there were pin nothing", 2, f"{EACH} measure=0 cost_exchange=0.5 cost_slots=1,2,3,4 -- hello_coll",
         *constants(BUILT_IN), wrapper=OWN,
         also={"and one line says so": lines_seen(1, "coll_gpuring_cost_... do not exist any more")}),
+    row("$name: one line names the nearest one", 2, "$name=1 -- hello_coll", of_row(lambda v: one_line_with(
+        f"coll_gpuring_{v.name} is no parameter", f"coll_gpuring_{v.nearest};")), good_through_gpuring,
+        rows="name nearest\nchanels channels\nalgoritm_bcast algorithm_bcast\n|\nslotbytes slot_bytes"),
+    row("a parameter file is read as carefully", 2, "-- hello_coll", good_through_gpuring,
+        one_line_with("coll_gpuring_chanels is no parameter"), one_line_with('coll_gpuring_slots = "4x"', "allowed: 2..64"),
+        wrapper=each_rank("""export OMPI_MCA_mca_base_param_files=$PWD/params.$OMPI_COMM_WORLD_RANK
+        printf '# coll_gpuring_not = 1\n coll_gpuring_chanels= 2\ncoll_gpuring_slots = 4x\n' >$OMPI_MCA_mca_base_param_files""")),
+    row("kibibytes are numbers of bytes", 2, "verbose=2 slot_bytes=8k -- hello_coll", good_through_gpuring,
+        lines_seen(0, "is not possible")),
     # In a large Bcast of two ranks that have cores of their own both copy.
     row("ranks with cores of their own: right results, large ones too", 2,
         "--mca op ^avx measure=0 verbose=2 -- eight_in blocking,big --seconds=1 --least=8", good_through_gpuring, "bcast on .* bytes: .* single copy", wrapper=OWN),
