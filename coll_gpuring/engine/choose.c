@@ -317,6 +317,19 @@ static void tell_bound(const struct gr_comm *comm, const struct gr_op *op)
     }
 }
 
+/* The same, once for each collective, of an algorithm that cannot do a call. */
+static void tell_not_taken(const struct gr_comm *comm, const struct gr_op *op)
+{
+    static atomic_bool warned[GR_NCOLLS];
+    int forced = gr_forced_algo(comm, op);
+
+    if (forced >= 0 && op->choice.algo != forced && 0 == comm->rank &&
+        !atomic_exchange(&warned[op->data.spec.coll], true)) {
+        gr_warn("algorithm-not-taken", gr_use_name(forced), gr_calls[op->id].name, op->data.bytes,
+                comm->size, gr_comm_name(comm), gr_use_name(op->choice.algo));
+    }
+}
+
 /*
  * A nonblocking call that has waited for an agreement, or may have waited for what is measured of
  * the network, is never left to the saved collective: each rank would do that at a different point
@@ -428,6 +441,8 @@ static int choose(struct gr_comm *comm, struct gr_op *op)
         if (0 != rc) {
             return rc;
         }
+    } else {
+        tell_not_taken(comm, op);
     }
     op->exec = gr_pick(op);
     if (gr_settings.verbose >= 2) {

@@ -131,6 +131,9 @@ test_rows = table(
         one_line_with("coll_gpuring_chanels is no parameter"), one_line_with('coll_gpuring_slots = "4x"', "allowed: 2..64"),
         wrapper=each_rank("""export OMPI_MCA_mca_base_param_files=$PWD/params.$OMPI_COMM_WORLD_RANK
         printf '# coll_gpuring_not = 1\n coll_gpuring_chanels= 2\ncoll_gpuring_slots = 4x\n' >$OMPI_MCA_mca_base_param_files""")),
+    row("an algorithm that cannot do calls: one line for each collective", 2, "algorithm=mst -- hello_coll",
+        good_through_gpuring, lines_seen(1, "algorithm mst cannot do bcast of .* bytes by 2 ranks of MPI_COMM_WORLD: mailbox"),
+        lines_seen(2, "algorithm mst cannot do")),
     row("kibibytes are numbers of bytes", 2, "verbose=2 slot_bytes=8k -- hello_coll", good_through_gpuring,
         lines_seen(0, "is not possible")),
     # In a large Bcast of two ranks that have cores of their own both copy.
