@@ -64,6 +64,12 @@ int gr_cuda_copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs,
 /* A stream of gpuring is non-blocking, of the highest priority. */
 int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream);
 
+/* A stream for copies, and its device. */
+struct gr_copy_stream {
+    struct gr_gpu *gpu;
+    struct gr_gpu_stream *stream; /* NULL: none was to be had */
+};
+
 /*
  * Wait until the stream is empty, and free it. All kernels of gpuring end in bounded time. stream
  * may be NULL.

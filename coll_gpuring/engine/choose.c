@@ -402,8 +402,6 @@ static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
  */
 const struct gr_executor *gr_pick(const struct gr_op *op)
 {
-    const struct gr_executor *replaced;
-
     if (op->agreed.kernels) {
         return GR_ALGO_LEADER == op->choice.algo ? &gr_run_leader : &gr_run_device;
     }
@@ -420,8 +418,7 @@ const struct gr_executor *gr_pick(const struct gr_op *op)
     if (GR_ALGO_MAILBOX == op->choice.algo) {
         return &gr_run_mailbox;
     }
-    replaced = op->hooks->replace_host(op);
-    return NULL != replaced ? replaced : &gr_run_host;
+    return gr_staged_fits(op) ? &gr_run_staged : &gr_run_host;
 }
 
 static int choose(struct gr_comm *comm, struct gr_op *op)

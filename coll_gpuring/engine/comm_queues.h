@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The beginning and end of a communicator (comm/comm.h); its queues, which the first call that
- * needs one makes; and the optional progress thread, which drives them.
+ * The beginning and end of a communicator (comm/comm.h), and its queues, which the first call that
+ * needs one makes.
  */
 #ifndef GR_ENGINE_COMM_QUEUES_H
 #define GR_ENGINE_COMM_QUEUES_H
@@ -34,16 +34,5 @@ struct gr_op_queue *gr_queue_of(struct gr_comm *comm, enum gr_call_order order);
 /* init: no call yet. free: its queues, and what it owns. */
 void gr_comm_init(struct gr_comm *comm, struct gr_process *process);
 void gr_comm_free(struct gr_comm *comm);
-
-/* ---- the progress thread ---- */
-
-/*
- * Start it at the first nonblocking call (device: that may be on devices), where the parameter
- * wants it.
- */
-void gr_thread_need(struct gr_process *process, bool device);
-
-/* At the end of the component: stop the thread, if it runs, and wait for its end. */
-void gr_thread_close(struct gr_process *process);
 
 #endif

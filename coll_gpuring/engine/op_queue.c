@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queues: who drives the ops of a communicator or persistent request, and when.
+ * Queues: which ops of a communicator or persistent request can go on, and when.
  *
  * Queues with ops that nobody waits for in a blocking call are in a list, which
  * gr_runtime_progress() drives. Its lock is held only to step through it, never while a queue is
@@ -123,44 +123,34 @@ static void post_early(struct gr_op_queue *queue)
     gr_unlock(&queue->order_lock);
 }
 
-/* The op is over and out of the queue. What it belongs to may be gone when this returns. */
-static void finish(struct gr_op_queue *queue, struct gr_op *op, bool here)
+struct gr_op *gr_queue_drive(struct gr_op_queue *queue, bool here)
 {
-    if (NULL == op->hooks->complete || !op->nonblocking) {
-        return;
-    }
-    if (!here) {
-        op->next = queue->finished;
-        queue->finished = op;
-        return;
-    }
-    op->hooks->complete(op);
-}
+    struct gr_op *op = queue->finished;
 
-/* Go on with the queue's ops as far as possible. */
-static void drive(struct gr_op_queue *queue, bool here)
-{
-    struct gr_op *op;
-
-    while (here && NULL != queue->finished) {
-        op = queue->finished;
+    if (here && NULL != op) {
         queue->finished = op->next;
-        finish(queue, op, true);
+        return op;
     }
-    for (;;) {
-        gr_net_check(queue);
-        post_early(queue);
-        op = first_of(queue);
-        if (NULL == op || !gr_op_advance(op, here, &queue->watch.moved)) {
-            break;
-        }
+    gr_net_check(queue);
+    post_early(queue);
+    op = first_of(queue);
+    if (NULL != op && gr_op_advance(op, here, &queue->watch.moved)) {
         queue->watch.moved++;
-        remove_first(queue);
-        finish(queue, op, here);
+        if (GR_OP_OVER == op->phase) {
+            remove_first(queue);
+        }
+        return op;
     }
     if (here) {
         gr_failure_tell(queue->comm);
     }
+    return NULL;
+}
+
+void gr_queue_keep(struct gr_op *op)
+{
+    op->next = op->queue->finished;
+    op->queue->finished = op;
 }
 
 /*
@@ -242,51 +232,58 @@ static void delist(struct gr_op_queue *queue)
     }
 }
 
-/* gr_queues_drive(). awake: the queue at which a look is not worth it, or NULL. */
-static uint64_t drive_all(struct gr_queue_list *list, const struct gr_op_queue *awake, bool here)
+void gr_queues_begin(struct gr_queue_walk *walk, struct gr_process *process, bool here)
 {
-    struct gr_op_queue *queue, *next;
-    uint64_t moved = 0, before;
-
+    *walk = (struct gr_queue_walk) {.list = &process->queues, .here = here};
     gr_process_net_progress(here);
-    gr_lock(&list->lock);
-    for (queue = list->first; NULL != queue; queue = next) {
-        if (!gr_try(&queue->busy)) {
-            next = queue->next;
-            continue;
-        }
-        if (queue != awake && look(queue, here)) {
-            next = queue->next;
-            gr_unlock(&queue->busy);
-            continue;
-        }
-        gr_unlock(&list->lock);
-        before = queue->watch.moved;
-        drive(queue, here);
-        moved += queue->watch.moved - before;
-        if (here && gr_watch_idle(&queue->watch)) {
-            check(queue, POLLS_PER_CHECK);
-        }
-        gr_lock(&list->lock);
-        next = queue->next;
-        if (is_idle(queue)) {
-            delist(queue);
-        }
-        gr_unlock(&queue->busy);
-    }
-    gr_unlock(&list->lock);
-    return moved;
 }
 
-uint64_t gr_queues_drive(struct gr_process *process, bool here)
+/* From `queue` on, the first of the list that somebody has to drive: the caller has it then. */
+static struct gr_op_queue *first_to_drive(const struct gr_queue_walk *walk,
+                                          struct gr_op_queue *queue)
 {
-    return drive_all(&process->queues, NULL, here);
+    for (; NULL != queue; queue = queue->next) {
+        if (gr_try(&queue->busy)) {
+            if (queue == walk->awake || !look(queue, walk->here)) {
+                break;
+            }
+            gr_unlock(&queue->busy);
+        }
+    }
+    return queue;
+}
+
+struct gr_op_queue *gr_queues_next(struct gr_queue_walk *walk)
+{
+    struct gr_op_queue *last = walk->queue, *next;
+
+    if (NULL != last) {
+        walk->moved += last->watch.moved - walk->before;
+        if (walk->here && gr_watch_idle(&last->watch)) {
+            check(last, POLLS_PER_CHECK);
+        }
+    }
+    gr_lock(&walk->list->lock);
+    next = walk->list->first;
+    if (NULL != last) {
+        next = last->next;
+        if (is_idle(last)) {
+            delist(last);
+        }
+        gr_unlock(&last->busy);
+    }
+    next = first_to_drive(walk, next);
+    gr_unlock(&walk->list->lock);
+    walk->before = NULL != next ? next->watch.moved : 0;
+    walk->queue = next;
+    return next;
 }
 
 /*
  * In a process of one thread: the first queue of the list that is neither quiet nor busy; a function
  * below on the stack drives those that are busy. It takes no locks, which are half of the time of a
- * look. Before a queue that is awake, drive_all() counts the look once more: a check comes early.
+ * look. Before a queue that is awake, first_to_drive() counts the look once more: a check comes
+ * early.
  */
 static const struct gr_op_queue *first_awake(struct gr_queue_list *list)
 {
@@ -303,48 +300,26 @@ static const struct gr_op_queue *first_awake(struct gr_queue_list *list)
     return queue;
 }
 
-/* gr_runtime_progress() calls it. */
-static int progress(void *ctx)
+bool gr_queues_begin_progress(struct gr_queue_walk *walk, struct gr_process *process)
 {
-    struct gr_process *process = ctx;
-    struct gr_queue_list *list = &process->queues;
     const struct gr_op_queue *awake = NULL;
     bool pending = gr_process_has_queues(process);
 
     if (pending && !gr_threaded()) {
-        awake = first_awake(list);
+        awake = first_awake(&process->queues);
         pending = NULL != awake;
     }
     /* mostly there is nothing to do: that comes first */
     if ((!pending && !atomic_load_explicit(&process->failures.listens, memory_order_relaxed)) ||
         gr_runtime_in_transport()) {
-        return 0;
+        return false;
     }
     gr_failure_listen(process);
-    return pending ? (int) drive_all(list, awake, true) : 0;
-}
-
-int gr_queues_open(struct gr_process *process)
-{
-    struct gr_queue_list *list = &process->queues;
-    int rc = 0;
-
-    if (!list->registered) {
-        gr_lock(&list->opening);
-        rc =
-            list->registered ? 0 : gr_runtime_register(GR_PROGRESS_QUEUES, progress, process, true);
-        list->registered = 0 == rc;
-        gr_unlock(&list->opening);
+    if (pending) {
+        gr_queues_begin(walk, process, true);
+        walk->awake = awake;
     }
-    return rc;
-}
-
-void gr_queues_close(struct gr_process *process)
-{
-    if (process->queues.registered) {
-        gr_runtime_unregister(GR_PROGRESS_QUEUES);
-        process->queues.registered = false;
-    }
+    return pending;
 }
 
 void gr_queue_free(struct gr_op_queue *queue)
@@ -372,32 +347,15 @@ void gr_queue_free(struct gr_op_queue *queue)
 
 /* ---- calls ---- */
 
-void gr_queue_start(struct gr_op *const *ops, size_t n)
+void gr_queue_append(struct gr_op *op)
 {
-    struct gr_op_queue *queue;
-    size_t k;
+    struct gr_op_queue *queue = op->queue;
 
-    /* first all posts: then each waits for answers that are on their way already */
-    for (k = 0; k < n; k++) {
-        queue = ops[k]->queue;
-        append(queue, ops[k]);
-        enlist(queue);
-        if (gr_try(&queue->busy)) {
-            post_early(queue);
-            gr_unlock(&queue->busy);
-        }
-    }
-    for (k = 0; k < n; k++) {
-        /* it may be complete by now, but not freed: whoever started it has not got it back */
-        queue = ops[k]->queue;
-        if (!gr_runtime_in_transport() && gr_try(&queue->busy)) {
-            drive(queue, true);
-            gr_unlock(&queue->busy);
-        }
-    }
-    /* their first messages leave now, not when the caller waits for them */
-    if (!gr_runtime_in_transport()) {
-        (void) gr_process_net_send();
+    append(queue, op);
+    enlist(queue);
+    if (gr_try(&queue->busy)) {
+        post_early(queue);
+        gr_unlock(&queue->busy);
     }
 }
 
@@ -422,13 +380,13 @@ static void append_mail(struct gr_op_queue *queue, struct gr_op *op)
     }
 }
 
-bool gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter)
+int gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter)
 {
     struct gr_op_queue *queue = op->queue;
-    bool alone;
+    bool alone, done;
 
     if (0 != queue->comm->failed || !gr_try(&queue->busy)) {
-        return false;
+        return GR_NO_MAIL;
     }
     gr_lock(&queue->order_lock);
     alone = NULL == queue->head;
@@ -441,18 +399,16 @@ bool gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter)
         }
     }
     gr_unlock(&queue->order_lock);
-    if (alone && GR_OP_DONE == op->phase) {
-        if (0 == op->start) {
-            gr_count_call(counter);
-        } else {
-            gr_op_count(op, false);
-        }
-        finish(queue, op, true);
+    done = alone && GR_OP_DONE == op->phase;
+    if (done && 0 == op->start) {
+        gr_count_call(counter);
+    } else if (done) {
+        gr_op_count(op, false);
     } else if (alone) {
         enlist(queue);
     }
     gr_unlock(&queue->busy);
-    return alone;
+    return alone ? done : GR_NO_MAIL;
 }
 
 int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
@@ -493,31 +449,40 @@ static void poll_network(const struct gr_op_queue *queue, struct gr_op *op)
     }
 }
 
-int gr_queue_do(struct gr_op_queue *queue, struct gr_op *op)
+void gr_queue_enter(struct gr_op *op)
 {
-    unsigned polls, k;
-    bool over = false;
+    gr_lock(&op->queue->busy);
+    append(op->queue, op);
+}
 
-    gr_lock(&queue->busy);
-    append(queue, op);
+struct gr_op *gr_queue_wait(struct gr_op *op)
+{
+    struct gr_op_queue *queue = op->queue;
+    struct gr_op *served;
+    unsigned polls, k;
+    bool done = false;
+
     for (;;) {
         /* a probe's times are those of messages, which only progress sees */
         polls = NULL != op->probe ? 1 : gr_net_polls_per_progress(queue, gr_polls_per_progress());
-        for (k = 0; k < polls && !over; k++) {
-            drive(queue, true);
-            over = GR_OP_DONE == op->phase;
+        for (k = 0; k < polls && !done; k++) {
+            served = gr_queue_drive(queue, true);
+            if (NULL != served) {
+                return served;
+            }
+            done = GR_OP_DONE == op->phase;
             poll_network(queue, op);
             k = gr_watch_idle(&queue->watch) ? k : 0;
         }
-        if (!over) {
+        if (!done) {
             check(queue, GR_POLLS_PER_CHECK_BLOCKING);
         }
         gr_unlock(&queue->busy);
-        if (over) {
-            return op->rc;
+        if (done) {
+            return NULL;
         }
         gr_net_run_progress(queue);
         gr_lock(&queue->busy);
-        over = GR_OP_DONE == op->phase;
+        done = GR_OP_DONE == op->phase;
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Drives queues of ops (comm/comm.h, exec/op.h). A communicator has one for each order of calls
- * (comm/collectives.h), and each persistent request has one of its own.
+ * Queues of ops (comm/comm.h, exec/op.h). A communicator has one for each order of calls
+ * (comm/collectives.h), and each persistent request has one of its own. mpi/drive.c drives them,
+ * for MPI calls that wait, for opal_progress and for the progress thread: nothing here calls it.
  */
 #ifndef GR_ENGINE_OP_QUEUE_H
 #define GR_ENGINE_OP_QUEUE_H
@@ -17,28 +18,53 @@ struct gr_mailbox_call;
 struct gr_op;
 struct gr_op_queue;
 struct gr_process;
+struct gr_queue_list;
 
 /* Free the queue with its links; NULL is fine. It must have no ops. */
 void gr_queue_free(struct gr_op_queue *queue);
 
 /*
- * Append op, drive the queue until op is done, and return its result: 0, or GR_ERR_...;
- * GR_ERR_FALLBACK: no links, the call is to be left to the saved collective.
+ * Go on with the queue's ops as far as possible. The caller has the queue (busy). Returns an op for
+ * which its owner has to do something, before the caller calls again:
+ *
+ *      GR_OP_BUFFERS   prepare its buffers: gr_op_prepared()
+ *      GR_OP_OVER      unpack its output, and release its buffers: gr_op_end(). It is out of the
+ *                      queue, and done then as in GR_OP_DONE
+ *      GR_OP_DONE      complete its request, if it has one
+ *
+ * NULL: there is no such op at present. here: in an MPI call or gr_runtime_progress(), where
+ * messages may be sent.
  */
-int gr_queue_do(struct gr_op_queue *queue, struct gr_op *op);
+struct gr_op *gr_queue_drive(struct gr_op_queue *queue, bool here);
 
-/* Append n ops, each to its own queue, and return; whoever drives the queues completes them. */
-void gr_queue_start(struct gr_op *const *ops, size_t n);
+/* The op is done, but its request cannot be completed here: a later gr_queue_drive() returns it. */
+void gr_queue_keep(struct gr_op *op);
+
+/* ---- blocking calls ---- */
+
+/* Take op->queue (busy), and append op. */
+void gr_queue_enter(struct gr_op *op);
+
+/*
+ * gr_queue_drive() on op->queue until op is done, in a blocking call. Returns NULL then, with the
+ * queue given back; or an op for which something is to be done, before the caller calls again.
+ */
+struct gr_op *gr_queue_wait(struct gr_op *op);
+
+/* ---- nonblocking calls ---- */
+
+/* Append op to op->queue, and post what it posts before its turn. */
+void gr_queue_append(struct gr_op *op);
+
+#define GR_NO_MAIL INT_MIN /* the call has not begun, and takes the queue */
 
 /*
  * Start an op that only posts to a mailbox, which is there, and takes from it: op->early is set, and
- * its buffers are the application's; a call like it has begun with op->early.call. It is completed
- * at once if the other ranks have posted, and counted there unless it is timed; or it goes on in its
- * queue. False: it cannot be started so, since others are before it.
+ * its buffers are the application's; a call like it has begun with op->early.call. GR_NO_MAIL: it
+ * cannot be started so, since others are before it. 1: it is done, since the other ranks have
+ * posted, and counted there unless it is timed. 0: it goes on in its queue.
  */
-bool gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter);
-
-#define GR_NO_MAIL INT_MIN /* the call has not begun, and takes the queue */
+int gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter);
 
 /*
  * Begin a call on a mailbox of the queue, like one that began before, where no other is in the queue.
@@ -49,19 +75,28 @@ int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
                       struct gr_mailbox_call *call);
 void gr_queue_go_on(struct gr_op *op);
 
-/*
- * Register with gr_runtime_progress(), which drives queues with nonblocking ops from then on.
- * Repeated calls are fine. 0, or GR_ERR_...
- */
-int gr_queues_open(struct gr_process *process);
+/* ---- all queues with nonblocking ops ---- */
+
+/* A walk along the list of these queues. */
+struct gr_queue_walk {
+    struct gr_queue_list *list;
+    const struct gr_op_queue *awake; /* at which a look is not worth it; NULL: none */
+    struct gr_op_queue *queue;       /* that the caller has; NULL: none */
+    uint64_t before;                 /* its watch.moved when the caller got it */
+    uint64_t moved;                  /* by all before it */
+    bool here;                       /* of gr_queue_drive() */
+};
+
+/* Begin one. */
+void gr_queues_begin(struct gr_queue_walk *walk, struct gr_process *process, bool here);
+
+/* The same in gr_runtime_progress(). False: there is nothing to do. */
+bool gr_queues_begin_progress(struct gr_queue_walk *walk, struct gr_process *process);
 
 /*
- * Drive all queues of the list once. here: in an MPI call or gr_runtime_progress(), where messages
- * may be sent. Returns how much was moved.
+ * Give back the walk's queue, and take the next one that is to be driven. NULL: the walk is over,
+ * and walk->moved says how much was moved.
  */
-uint64_t gr_queues_drive(struct gr_process *process, bool here);
-
-/* At the end of the component: undo gr_queues_open(). */
-void gr_queues_close(struct gr_process *process);
+struct gr_op_queue *gr_queues_next(struct gr_queue_walk *walk);
 
 #endif

@@ -3,9 +3,13 @@
  * The phases of an op. Each function below is one phase, in the order in which a call goes through
  * them.
  *
- *   QUEUED --> [RECORD_LINKS --> AGREEMENT --> CHOICE -->] [SETUP -->] START --> RUNNING --> DONE
- *     |   ^                                                  ^           |         |         ^
- *     '---'  [NETWORK]                        links refused: '-----------'         '-> LEAVING
+ *   QUEUED --> [RECORD_LINKS --> AGREEMENT --> CHOICE -->] [SETUP -->] START --> RUNNING --> OVER
+ *     |   ^                                                  ^         |   ^       |         ^
+ *     '---'  [NETWORK]                        links refused: '---------'   |       '-> LEAVING
+ *                                                               [BUFFERS] -'
+ *
+ * In BUFFERS, after a choice in turn, and in OVER it is mpi/ that has to do something for the op:
+ * gr_op_advance() returns, and mpi/ calls it again afterwards (mpi/drive.c).
  *
  * The first op of a communicator of several nodes measures the network between them, before it goes
  * on. It and the ops that were submitted before it was done make their CHOICE in their turn.
@@ -19,7 +23,7 @@
  *
  * Until START, a blocking op may be left to the saved collective instead. After that it completes
  * or fails. A nonblocking op is always completed here: each rank would leave it to the saved
- * collective at a different point of its sequence of calls. An error leads to DONE, by way of
+ * collective at a different point of its sequence of calls. An error leads to OVER, by way of
  * LEAVING while other ranks still use the op's buffers.
  */
 #include "engine/phases.h"
@@ -45,21 +49,37 @@
 void gr_op_free(struct gr_op *op)
 {
     free(op->kept.bounce);
+    gr_staged_free(&op->kept.bands);
     gr_agreement_free(&op->agreement);
 }
 
-/* ---- before the queue, or in GR_OP_START after a choice in turn ---- */
+/* ---- its buffers: before the queue, or after a choice in turn ---- */
 
-int gr_op_begin(struct gr_op *op)
+/* Only now that the links are there may steps overlap with copies. */
+static void pick_executor(struct gr_op *op)
 {
-    if (!op->chosen_in_turn) {
-        op->start = gr_stats_timed() ? gr_runtime_now() : 0;
-    }
-    /* Not before the links are there does replace_host offer to overlap steps with copies. */
     if (op->comm->gpu) {
         op->exec = gr_pick(op);
     }
-    return op->exec->prepare(op);
+}
+
+void gr_op_begin(struct gr_op *op)
+{
+    op->start = gr_stats_timed() ? gr_runtime_now() : 0;
+    pick_executor(op);
+}
+
+void gr_op_prepared(struct gr_op *op, int rc)
+{
+    op->has_buffers = 0 == rc;
+    if (op->has_buffers && NULL != op->exec->prepare) {
+        op->exec->prepare(op);
+    }
+    if (GR_OP_BUFFERS == op->phase && 0 == rc) {
+        op->phase = GR_OP_START;
+    } else if (GR_OP_BUFFERS == op->phase) {
+        gr_op_over(op, rc);
+    }
 }
 
 /* ---- the phases: each function returns whether the op has reached another one ---- */
@@ -265,7 +285,7 @@ static void replace_executor(struct gr_op *op)
 static bool start(struct gr_op *op, bool here)
 {
     enum gr_links links = op->exec->links(op);
-    int rc = 0;
+    int rc;
 
     if (GR_LINKS_THERE != links) {
         if (GR_LINKS_NONE == links) { /* to be asked for in its turn (submit.c) */
@@ -279,13 +299,13 @@ static bool start(struct gr_op *op, bool here)
         return false;
     }
     gr_op_reselect(op->queue->comm, op);
-    if (op->chosen_in_turn) {
-        rc = gr_op_begin(op);
+    if (!op->has_buffers) {
+        pick_executor(op);
+        op->phase = GR_OP_BUFFERS;
+        return true;
     }
-    if (0 == rc) {
-        op->phase = GR_OP_RUNNING;
-        rc = op->exec->start(op);
-    }
+    op->phase = GR_OP_RUNNING;
+    rc = op->exec->start(op);
     if (0 != rc) {
         gr_op_over(op, rc);
     }
@@ -298,9 +318,10 @@ static bool run(struct gr_op *op, bool here, uint64_t *moved)
     int rc = op->exec->sends_messages && !here ? GR_AGAIN : op->exec->poll(op, moved);
 
     if (GR_DONE == rc) {
-        gr_op_end(op);
+        gr_op_over(op, 0);
     } else if (GR_ERR_FALLBACK == rc) { /* on all ranks, and nothing has moved */
-        (void) op->hooks->release(op, op->exec->finish(op, rc));
+        (void) op->exec->finish(op, rc);
+        op->has_buffers = false; /* for the executor that replaces this one */
         replace_executor(op);
     } else if (GR_AGAIN != rc) { /* poll has failed the communicator */
         gr_op_abort(op, here, op->comm->failed);
@@ -338,13 +359,13 @@ bool gr_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 {
     int rc = op->queue->comm->failed;
 
-    if (0 != rc && GR_OP_DONE != op->phase) {
+    if (0 != rc && GR_OP_OVER != op->phase) {
         gr_op_abort(op, here, rc);
-        return GR_OP_DONE == op->phase;
+        return GR_OP_OVER == op->phase;
     }
     while (advance_phase(op, here, moved)) {
     }
-    return GR_OP_DONE == op->phase;
+    return GR_OP_OVER == op->phase || GR_OP_BUFFERS == op->phase;
 }
 
 /* ---- reports ---- */

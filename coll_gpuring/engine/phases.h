@@ -30,8 +30,8 @@ int gr_op_decide(struct gr_op_queue *queue, struct gr_op *op, enum gr_agreement_
                  bool device);
 
 /*
- * All that comes before the queue: the set-ups that the op is the first to need, and its buffers
- * where the executor is known. 0, or GR_ERR_...
+ * Create the set-ups that the op is the first to need. Afterwards its owner prepares the buffers,
+ * unless op->chosen_in_turn. 0, or GR_ERR_...
  */
 int gr_op_prepare(struct gr_op_queue *queue, struct gr_op *op);
 
@@ -47,15 +47,21 @@ int gr_persistent_queue(struct gr_op *op, struct gr_op_queue **queue);
 void gr_op_free(struct gr_op *op);
 
 /*
- * The algorithm has been chosen: pick the executor for the links as they are now, and let it
- * prepare the buffers. 0, or GR_ERR_...
+ * The algorithm has been chosen before the queue: pick the executor for the links as they are now.
+ * Then its owner prepares the buffers.
  */
-int gr_op_begin(struct gr_op *op);
+void gr_op_begin(struct gr_op *op);
 
 /*
- * Progress the first op of a queue as far as possible. Returns whether it is GR_OP_DONE. here: in
- * an MPI call or gr_runtime_progress(), where messages may be sent. *moved is increased by what was
- * moved.
+ * The owner has prepared the op's buffers for op->exec, and set op->data; or it could not: rc is
+ * GR_ERR_... In GR_OP_BUFFERS the op goes on, or fails.
+ */
+void gr_op_prepared(struct gr_op *op, int rc);
+
+/*
+ * Progress the first op of a queue as far as possible. Returns whether its owner has to do
+ * something for it: it is in GR_OP_BUFFERS or GR_OP_OVER. here: in an MPI call or
+ * gr_runtime_progress(), where messages may be sent. *moved is increased by what was moved.
  */
 bool gr_op_advance(struct gr_op *op, bool here, uint64_t *moved);
 

@@ -28,6 +28,7 @@ void gr_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *que
     op->phase = GR_OP_QUEUED;
     op->exec = NULL;
     op->chosen_in_turn = false;
+    op->has_buffers = false;
     op->fallback = GR_FALLBACK_SETUP;
     op->without_links = false;
     op->early.call = NULL;
@@ -155,9 +156,7 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
 
 int gr_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
 {
-    int rc = create_setups(queue, queue, op);
-
-    return 0 == rc && !op->chosen_in_turn ? gr_op_begin(op) : rc;
+    return create_setups(queue, queue, op);
 }
 
 /* ---- persistent requests ---- */
@@ -205,10 +204,6 @@ int gr_persistent_queue(struct gr_op *op, struct gr_op_queue **queue)
     struct gr_comm *comm = op->comm;
     int rc;
 
-    rc = gr_queues_open(comm->process);
-    if (0 != rc) {
-        return rc;
-    }
     *queue = gr_queue_new(comm, GR_SETS_PERSISTENT, persistent_mailbox_bytes(op->data.post_bytes));
     if (NULL == *queue) {
         return GR_ERR_NOMEM;

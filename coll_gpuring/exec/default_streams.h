@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Default streams: what the application has put there comes before a call uses its buffers. */
+/*
+ * Default streams: what the application has put there comes before a call uses its buffers. Copies
+ * between host and device memory in that order, and streams for them.
+ */
 #ifndef GR_EXEC_DEFAULT_STREAMS_H
 #define GR_EXEC_DEFAULT_STREAMS_H
 
@@ -7,6 +10,7 @@
 #include "cuda/stream.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct gr_gpu_stream;
 struct gr_gpu_team;
@@ -29,6 +33,25 @@ void gr_points_free(struct gr_points *points);
  * stream. 0 or negative.
  */
 int gr_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
+
+/* ---- copies ---- */
+
+/*
+ * Copy between any two places, after the points; NULL, or without any: after what is on default
+ * streams now. All runs are of one buffer. 0 or GR_ERR_CUDA, which is reported.
+ */
+int gr_copy_after(const struct gr_points *after, void *dst, const void *src, size_t bytes);
+int gr_copy_runs_after(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n);
+
+/*
+ * A stream for copies of the device that owns the buffer, after the points (gr_points_follow());
+ * and give it back, with nothing in flight.
+ */
+struct gr_copy_stream gr_copy_stream_take(const void *buffer, const struct gr_points *after);
+void gr_copy_stream_put(struct gr_copy_stream *copy_stream);
+void gr_copy_streams_close(void);
+
+/* ---- kernels of an op ---- */
 
 /*
  * Let the team's stream come after op->after, or else after what is on default streams now. 0, or

@@ -6,8 +6,8 @@
  *      executor   file                 data moves                         links
  *      mailbox    run_mailbox.c        through boards                     boards
  *      host       run_host.c           steps on host memory               host memory, network
- *      staged     mpi/staging/         the same, while buffers on a       host memory, network
- *                 overlap.c            device are copied
+ *      staged     run_staged.c         the same, while buffers on a       host memory, network
+ *                                      device are copied
  *      device     run_device.c         steps in a kernel                  device memory, network
  *      leader     run_leader.c         in one kernel for all ranks        boards
  *      messages   run_messages.c       Open MPI's messages                none
@@ -15,7 +15,7 @@
  * The calls of one op, in this order:
  *
  *      links, connect      which links it needs; make them, if no op before it has asked for them
- *      prepare             its buffers
+ *      prepare             mpi/ has prepared its buffers
  *      start               the links are there, and the op is the first of its queue
  *      poll                until it is done, or has failed
  *      abort               after an error: until the buffers are the application's again
@@ -55,13 +55,10 @@ struct gr_executor {
      */
     struct gr_setup *(*connect)(struct gr_op *op, uint32_t number);
 
-    /* Put the op's buffers where this executor can use them, and find scratch. 0, or GR_ERR_... */
-    int (*prepare)(struct gr_op *op);
+    /* Set what may be posted of the buffers before the op's turn, op->early. NULL: nothing. */
+    void (*prepare)(struct gr_op *op);
 
-    /*
-     * Begin; sets the executor's part of op->run. The mailbox executor is an exception: its prepare
-     * sets op->run.mailbox, since a message may be posted before the op's turn. 0, or GR_ERR_...
-     */
+    /* Begin; sets the executor's part of op->run, unless prepare has done that. 0, or GR_ERR_... */
     int (*start)(struct gr_op *op);
 
     /*
@@ -93,42 +90,14 @@ struct gr_executor {
     void (*explain)(struct gr_op *op, char *text, size_t size);
 };
 
+extern const struct gr_executor gr_run_mailbox, gr_run_host, gr_run_staged, gr_run_device,
+    gr_run_leader, gr_run_messages;
+
 /*
- * What the owner of an op does for it: mpi/request.c for MPI calls. The engine knows an op's
- * buffers only as bytes; its owner finds them, packs and unpacks data, and stages device buffers.
+ * Whether gr_run_staged suits an op that would run as host steps. A matter of this rank alone: the
+ * messages are the same.
  */
-struct gr_op_hooks {
-    /*
-     * The executor is known: put the op's buffers where it can use them, on the host (gpu NULL) or
-     * by kernels on gpu, and set op->data. 0, or GR_ERR_...
-     */
-    int (*prepare)(struct gr_op *op, struct gr_gpu *gpu);
-
-    /*
-     * An executor of the owner for an op that would run as host steps; NULL: none. A matter of this
-     * rank alone: messages are the same.
-     */
-    const struct gr_executor *(*replace_host)(const struct gr_op *op);
-
-    /* The last step is done: unpack the output. 0, or GR_ERR_... */
-    int (*unpack)(struct gr_op *op);
-
-    /*
-     * The op is over with rc: copy staged results back if it succeeded, and release what prepare
-     * took. Returns rc, or the error of a copy.
-     */
-    int (*release)(struct gr_op *op, int rc);
-
-    /*
-     * A nonblocking op is done and out of its queue: complete its request. The op may be gone when
-     * this returns. NULL: nobody waits for a request.
-     */
-    void (*complete)(struct gr_op *op);
-};
-
-/* The executors; mpi/staging/overlap.h has another one. */
-extern const struct gr_executor gr_run_mailbox, gr_run_host, gr_run_device, gr_run_leader,
-    gr_run_messages;
+bool gr_staged_fits(const struct gr_op *op);
 
 /* Describe what `call` waits for on the boards of box. what: its name in the text. */
 void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_call *call,

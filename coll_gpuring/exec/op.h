@@ -30,8 +30,10 @@
 #include "exec/mailbox.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
+#include "exec/staged.h"
 #include "exec/stepper.h"
 
+#include "cuda/stream.h"
 #include "exec/gpu/leader.h"
 #include "exec/gpu/op.h"
 #include "link/ipc_cache.h"
@@ -108,6 +110,7 @@ struct gr_host_run {
     struct gr_stepper stepper; /* where it is */
     struct gr_host_op op;      /* links and buffers */
     double leave_by;           /* when a failed call ends, whatever is in flight; 0: not set */
+    struct gr_copy_stream copies[2]; /* run_staged.c: into host memory, and out of it */
 };
 
 /* Of kernels on a device. */
@@ -129,6 +132,15 @@ struct gr_leader_op {
 
 /* ---- an op ---- */
 
+/*
+ * What run_staged.c copies: where on a device the data of in and out belong, for which these are
+ * pinned memory on the host. NULL: that is not copied.
+ */
+struct gr_staged_data {
+    unsigned char *in, *out;
+    bool brought; /* set by the executor: it copies results to out; else that is still to be done */
+};
+
 /* What a call moves, in the terms of schedules and executors. */
 struct gr_data {
     struct gr_plan_spec spec;  /* algorithm, channels and chunks follow from the choice */
@@ -138,6 +150,7 @@ struct gr_data {
     unsigned char *out;        /* GR_OUT: the output, perhaps in scratch */
     unsigned char *tmp;        /* GR_TMP of the schedule, or NULL */
     struct gr_reducer reducer; /* type and operation */
+    struct gr_staged_data staged;
 };
 
 /* The phases of an op, in this order; phases.c has what happens in each. */
@@ -149,9 +162,11 @@ enum gr_op_phase {
     GR_OP_CHOICE,       /* the algorithm is to be chosen: all that it depends on is known */
     GR_OP_SETUP,        /* waits for the set-ups of its links */
     GR_OP_START,        /* the executor is to be started */
+    GR_OP_BUFFERS,      /* before that mpi/ is to prepare its buffers for the executor */
     GR_OP_RUNNING,      /* the executor runs it */
     GR_OP_LEAVING,      /* failed; waits until no other rank uses its buffers */
-    GR_OP_DONE
+    GR_OP_OVER,         /* out of its queue; mpi/ is to unpack its output */
+    GR_OP_DONE          /* mpi/ is to complete its request, where it has one */
 };
 
 /*
@@ -182,17 +197,17 @@ struct gr_early_post {
 
 /* Memory that an op keeps for its next call. */
 struct gr_op_kept {
-    struct gr_plan plan;   /* of host steps, or of the exchange of call records */
-    bool planned;          /* plan is that of this call; a persistent request makes it once */
-    unsigned char *bounce; /* for single copy with reductions; owned */
-    size_t bounce_bytes;   /* of bounce */
+    struct gr_plan plan;    /* of host steps, or of the exchange of call records */
+    bool planned;           /* plan is that of this call; a persistent request makes it once */
+    struct gr_staged bands; /* of staged buffers */
+    unsigned char *bounce;  /* for single copy with reductions; owned */
+    size_t bounce_bytes;    /* of bounce */
 };
 
 struct gr_op {
-    struct gr_op *next;              /* next op of the queue, in call order */
-    struct gr_op_queue *queue;       /* NULL: a persistent request that has none yet */
-    struct gr_comm *comm;            /* the communicator of the call; borrowed */
-    const struct gr_op_hooks *hooks; /* of its owner */
+    struct gr_op *next;        /* next op of the queue, in call order */
+    struct gr_op_queue *queue; /* NULL: a persistent request that has none yet */
+    struct gr_comm *comm;      /* the communicator of the call; borrowed */
 
     /* what is called; equal on all ranks but for buffers and output */
     enum gr_call_id id;     /* the collective */
@@ -202,7 +217,9 @@ struct gr_op {
     const void *output;     /* first byte of the results, one run of bytes; NULL: they have gaps */
     struct gr_data data;    /* the buffers in the terms of schedules */
     const struct gr_points *after; /* of default streams: it comes after them; borrowed */
-    bool elsewhere;   /* a buffer is on another device than kernels run on; set by prepare */
+    bool elsewhere;                /* a buffer is on another device than kernels run on */
+    bool plain;       /* no type has gaps: buffers are used as they are; where a rank has a GPU */
+    bool has_buffers; /* data says where they are, for the executor; else GR_OP_BUFFERS comes */
     bool persistent;  /* the op of a persistent request */
     uint64_t seq;     /* number of the call in the order of its communicator */
     bool nonblocking; /* nonblocking or persistent: no fallback, and a few slots at a time */
@@ -243,7 +260,7 @@ struct gr_op {
     /* State of the executor; during an agreement between nodes, host is that of its exchange. */
     union {
         struct gr_grouped mailbox;    /* run_mailbox.c */
-        struct gr_host_run host;      /* run_host.c */
+        struct gr_host_run host;      /* run_host.c, run_staged.c */
         struct gr_device_run device;  /* run_device.c */
         struct gr_leader_op leader;   /* run_leader.c */
         struct gr_messages *messages; /* run_messages.c; owned */

@@ -59,24 +59,30 @@ static bool is_started(const struct gr_op *op)
     return GR_OP_RUNNING == op->phase || GR_OP_LEAVING == op->phase;
 }
 
+static void set_result(struct gr_op *op, int rc)
+{
+    if (rc != op->rc) {
+        op->rc = rc;
+        gr_op_report_failure(op, GR_ERR_FAILED, "results could not be copied: ", gr_error_text(rc));
+    }
+}
+
 void gr_op_over(struct gr_op *op, int rc)
 {
     if (0 != rc && GR_ERR_FALLBACK != rc) {
         gr_op_report_failure(op, GR_ERR_FAILED, "", gr_error_text(rc));
     }
-    op->rc = op->hooks->release(op, is_started(op) ? op->exec->finish(op, rc) : rc);
-    if (op->rc != rc) {
-        gr_op_report_failure(op, GR_ERR_FAILED,
-                             "results could not be copied: ", gr_error_text(op->rc));
+    op->rc = rc;
+    if (is_started(op)) {
+        set_result(op, op->exec->finish(op, rc));
     }
-    op->phase = GR_OP_DONE;
+    op->phase = GR_OP_OVER;
 }
 
-void gr_op_end(struct gr_op *op)
+void gr_op_end(struct gr_op *op, int rc)
 {
-    int rc = op->hooks->unpack(op);
-
-    gr_op_over(op, rc);
+    set_result(op, rc);
+    op->phase = GR_OP_DONE;
 }
 
 void gr_op_count(const struct gr_op *op, bool zero_copy)

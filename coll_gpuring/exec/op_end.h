@@ -29,11 +29,14 @@ void gr_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq
 
 /* ---- the end ---- */
 
-/* The op has run to its end: unpack, count, and finish it. */
-void gr_op_end(struct gr_op *op);
-
-/* Finish the op with rc: release its executor, copy staged results back. Sets GR_OP_DONE. */
+/* The executor has done the op, or it has failed with rc: release it. Sets GR_OP_OVER. */
 void gr_op_over(struct gr_op *op, int rc);
+
+/*
+ * For mpi/, of an op that is over: its output is where it belongs, or op->rc or rc says what went
+ * wrong. Sets GR_OP_DONE.
+ */
+void gr_op_end(struct gr_op *op, int rc);
 
 /* For executors: count a successful call. zero_copy: see gr_stats_zero_copy(). */
 void gr_op_count(const struct gr_op *op, bool zero_copy);

@@ -28,7 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- links and buffers ---- */
+/* ---- links ---- */
 
 static enum gr_links device_links(const struct gr_op *op)
 {
@@ -42,11 +42,6 @@ static enum gr_links device_links(const struct gr_op *op)
 static struct gr_setup *device_connect(struct gr_op *op, uint32_t number)
 {
     return gr_setup_new_gpu(op->queue, op, number);
-}
-
-static int device_prepare(struct gr_op *op)
-{
-    return op->hooks->prepare(op, op->queue->gpu->gpu);
 }
 
 /* ---- start ---- */
@@ -235,7 +230,6 @@ const struct gr_executor gr_run_device = {
     .runs_steps = true,
     .links = device_links,
     .connect = device_connect,
-    .prepare = device_prepare,
     .start = device_start,
     .poll = device_poll,
     .abort = device_abort,

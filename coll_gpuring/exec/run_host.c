@@ -336,11 +336,6 @@ void gr_host_explain(struct gr_op *op, const char *what,
 
 /* ---- the executor ---- */
 
-static int host_prepare(struct gr_op *op)
-{
-    return op->hooks->prepare(op, NULL);
-}
-
 static int host_start(struct gr_op *op)
 {
     int rc = gr_host_start(op, &gr_host_backend, &op->run.host.op);
@@ -357,7 +352,6 @@ const struct gr_executor gr_run_host = {
     .runs_steps = true,
     .links = gr_op_host_links,
     .connect = gr_host_connect,
-    .prepare = host_prepare,
     .start = host_start,
     .poll = gr_host_poll,
     .waits_near = gr_host_waits_near,

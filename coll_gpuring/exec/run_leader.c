@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- boards and buffers ---- */
+/* ---- boards ---- */
 
 static enum gr_links leader_links(const struct gr_op *op)
 {
@@ -31,11 +31,6 @@ static enum gr_links leader_links(const struct gr_op *op)
 static struct gr_setup *leader_connect(struct gr_op *op, uint32_t number)
 {
     return gr_setup_new(op->queue, GR_ALGO_LEADER, 0, 1, number);
-}
-
-static int leader_prepare(struct gr_op *op)
-{
-    return op->hooks->prepare(op, op->queue->gpu->gpu);
 }
 
 /* ---- start, progress, and the end ---- */
@@ -149,7 +144,6 @@ const struct gr_executor gr_run_leader = {
     .setup = GR_SETUP_LEADER,
     .links = leader_links,
     .connect = leader_connect,
-    .prepare = leader_prepare,
     .start = leader_start,
     .poll = leader_poll,
     .abort = leader_abort,

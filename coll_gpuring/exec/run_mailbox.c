@@ -32,16 +32,12 @@ static bool posts_in_turn(const struct gr_op *op)
     return gr_op_has_agreement(op) || gr_op_asks_in_turn(op) || gr_is_grouped(op->comm->size);
 }
 
-static int mailbox_prepare(struct gr_op *op)
+static void mailbox_prepare(struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
     const struct gr_plan_spec *r = &data->spec;
     struct gr_mailbox_call *call = &op->run.mailbox.whole;
-    int rc = op->hooks->prepare(op, NULL);
 
-    if (0 != rc) {
-        return rc;
-    }
     call->coll = r->coll;
     call->root = r->root;
     call->kind = gr_label_kind(r->coll, r->root);
@@ -57,7 +53,6 @@ static int mailbox_prepare(struct gr_op *op)
     if (!posts_in_turn(op)) {
         op->early = (struct gr_early_post) {.call = call, .use = GR_ALGO_MAILBOX};
     }
-    return 0;
 }
 
 static int mailbox_start(struct gr_op *op)

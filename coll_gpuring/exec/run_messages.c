@@ -109,11 +109,6 @@ static enum gr_links messages_links(const struct gr_op *op)
     return GR_LINKS_THERE;
 }
 
-static int messages_prepare(struct gr_op *op)
-{
-    return op->hooks->prepare(op, NULL);
-}
-
 static int messages_start(struct gr_op *op)
 {
     size_t p = (size_t) op->comm->size, mine = contribution(op);
@@ -232,7 +227,6 @@ static void messages_explain(struct gr_op *op, char *text, size_t size)
 const struct gr_executor gr_run_messages = {
     .sends_messages = true,
     .links = messages_links,
-    .prepare = messages_prepare,
     .start = messages_start,
     .poll = messages_poll,
     .abort = messages_abort,

@@ -8,7 +8,6 @@
 #include "engine/choose.h"
 #include "engine/comm_queues.h"
 #include "engine/network_probe.h"
-#include "engine/op_queue.h"
 #include "mpi/call.h"
 #include "mpi/constants.h"
 #include "mpi/module.h"
@@ -58,7 +57,7 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     }
     if (0 > module->refused && gr_failure_decided(&module->comm)) {
         /* without it a rank that failed waits longer for this one */
-        (void) gr_queues_open(&gr_process);
+        (void) mca_coll_gpuring_progress_open();
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
     if (gr_ompi_should_log(comm, 1)) {

@@ -14,7 +14,7 @@
 #include "comm/params.h"
 #include "comm/process.h"
 #include "engine/comm_queues.h"
-#include "engine/op_queue.h"
+#include "exec/default_streams.h"
 #include "exec/setup.h"
 #include "mpi/abi.h"
 #include "mpi/comm.h"
@@ -25,7 +25,6 @@
 #include "mpi/plan.h"
 #include "mpi/request.h"
 #include "mpi/runtime.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
@@ -209,8 +208,7 @@ static int gpuring_close(void)
         return OMPI_SUCCESS;
     }
     modules_close();
-    gr_thread_close(&gr_process);
-    gr_queues_close(&gr_process);
+    mca_coll_gpuring_progress_close();
     mca_coll_gpuring_fallback_close();
     mca_coll_gpuring_requests_close();
     mca_coll_gpuring_blocking_ops_close();
@@ -219,7 +217,7 @@ static int gpuring_close(void)
     mca_coll_gpuring_params_close();
     gr_process_net_close(); /* which may still be in the devices' memory */
     mca_coll_gpuring_pinned_close();
-    mca_coll_gpuring_copy_streams_close();
+    gr_copy_streams_close();
     gr_process_gpus_close();
     gr_order_close();
     gr_pool_close(gr_process.pool);

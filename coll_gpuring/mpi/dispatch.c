@@ -18,7 +18,6 @@
 #include "engine/call_agreement.h"
 #include "engine/choose.h"
 #include "engine/comm_queues.h"
-#include "engine/op_queue.h"
 #include "engine/phases.h"
 #include "exec/op.h"
 #include "mpi/buffer_desc.h"
@@ -97,6 +96,16 @@ static int kernel_of(const struct gr_call *call)
                                       : GR_KERNEL_copy;
 }
 
+/*
+ * Whether nothing is packed or unpacked on the way: elements lie in the buffers as steps move them.
+ */
+static bool is_plain(const struct gr_call *call)
+{
+    return mca_coll_gpuring_is_gapless(call->rtype) &&
+           (gr_calls[call->id].reduces || GR_CALL_BCAST == call->id || MPI_IN_PLACE == call->sbuf ||
+            mca_coll_gpuring_is_gapless(call->stype));
+}
+
 /* Tell the engine what is called, and with what. */
 static void set_call(struct gr_mpi_op *op, const struct gr_call *call)
 {
@@ -109,6 +118,7 @@ static void set_call(struct gr_mpi_op *op, const struct gr_call *call)
     base->buffers[1] = call->rbuf;
     if (base->comm->gpu && gr_call_has_buffers(call->id)) {
         base->kernel = kernel_of(call);
+        base->plain = is_plain(call);
         base->output = base->comm->params.value[GR_PARAM_ZERO_COPY] >= 0 &&
                                mca_coll_gpuring_is_gapless(call->rtype)
                            ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
@@ -151,11 +161,19 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
 }
 
 /* Let the engine do a blocking op that was begun, and wait for it. OMPI error code. */
-static int do_op(struct gr_op_queue *queue, struct gr_op *op)
+static int do_op(struct gr_op_queue *queue, struct gr_mpi_op *op)
 {
-    int rc = gr_op_prepare(queue, op);
+    int rc = mca_coll_gpuring_op_prepare(queue, op);
 
-    return mca_coll_gpuring_to_ompi(0 == rc ? gr_queue_do(queue, op) : rc);
+    return OMPI_SUCCESS == rc ? mca_coll_gpuring_op_do(op) : rc;
+}
+
+/* The communicator's queue for nonblocking calls. NULL: no memory. */
+static struct gr_op_queue *nonblocking_queue(mca_coll_gpuring_module_t *module)
+{
+    return OMPI_SUCCESS == mca_coll_gpuring_progress_open()
+               ? gr_queue_of(&module->comm, GR_ORDER_NONBLOCKING)
+               : NULL;
 }
 
 int mca_coll_gpuring_fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -186,7 +204,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
-        rc = do_op(queue, &op->base);
+        rc = do_op(queue, op);
         if (OMPI_SUCCESS == rc) {
             mca_coll_gpuring_plan_make(module, op);
         }
@@ -198,29 +216,29 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                           const struct gr_form *form)
 {
-    struct gr_op_queue *queue = gr_queue_of(&module->comm, GR_ORDER_NONBLOCKING);
+    struct gr_op_queue *queue = nonblocking_queue(module);
     mca_coll_gpuring_request_t *request =
         NULL == queue ? NULL : mca_coll_gpuring_request_get(call->comm, false);
-    struct gr_op *op;
+    struct gr_mpi_op *op;
     int rc;
 
     if (NULL == request) {
         return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    op = &request->op.base;
-    rc = begin_call(module, queue, &request->op, call, GR_AGREEMENT_FIRST);
+    op = &request->op;
+    rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
     if (OMPI_ERR_NOT_AVAILABLE == rc) {
         mca_coll_gpuring_request_put(request);
-        return fall_back(module, call, form, (int) op->fallback);
+        return fall_back(module, call, form, (int) op->base.fallback);
     }
-    if (OMPI_SUCCESS == rc && op->data.bytes > 0) {
-        rc = mca_coll_gpuring_to_ompi(gr_op_prepare(queue, op));
+    if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
+        rc = mca_coll_gpuring_op_prepare(queue, op);
         if (OMPI_SUCCESS == rc) {
             if (!gr_threaded()) {
-                mca_coll_gpuring_plan_make(module, &request->op);
+                mca_coll_gpuring_plan_make(module, op);
             }
-            gr_thread_need(&gr_process, module->comm.gpu);
-            gr_queue_start(&op, 1);
+            mca_coll_gpuring_thread_need(module->comm.gpu);
+            mca_coll_gpuring_ops_start(&op, 1);
             *form->request = &request->super.super;
             return OMPI_SUCCESS;
         }
@@ -246,6 +264,9 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     if (OMPI_SUCCESS == rc) {
         request->kept = mca_coll_gpuring_args_copy(&request->op.call);
         rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    }
+    if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
+        rc = mca_coll_gpuring_progress_open();
     }
     if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
         rc = mca_coll_gpuring_to_ompi(gr_persistent_queue(&request->op.base, &queue));
@@ -287,7 +308,7 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
         return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_ONLY);
-    rc = OMPI_SUCCESS == rc ? do_op(queue, &op->base) : rc;
+    rc = OMPI_SUCCESS == rc ? do_op(queue, op) : rc;
     *devices = op->base.agreed.devices;
     return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS
                                         : mca_coll_gpuring_fail_call(module, call, rc);
@@ -307,8 +328,8 @@ static int find_split(mca_coll_gpuring_module_t *module, const struct gr_call *c
     if (OMPI_SUCCESS != rc || !mca_coll_gpuring_p2p_split_fits(module, call)) {
         return rc;
     }
-    queue = gr_queue_of(&module->comm,
-                        GR_NONBLOCKING == form->kind ? GR_ORDER_NONBLOCKING : GR_ORDER_BLOCKING);
+    queue = GR_NONBLOCKING == form->kind ? nonblocking_queue(module)
+                                         : gr_queue_of(&module->comm, GR_ORDER_BLOCKING);
     return NULL == queue ? OMPI_ERR_OUT_OF_RESOURCE
                          : mca_coll_gpuring_p2p_split_new(queue, call, split);
 }

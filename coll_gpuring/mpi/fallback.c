@@ -17,7 +17,6 @@
 #include "mpi/call.h"
 #include "mpi/module.h"
 #include "mpi/runtime.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/stage.h"
 
 #include <stdlib.h>

@@ -9,8 +9,6 @@
 #include "comm/params.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
-#include "engine/comm_queues.h"
-#include "engine/op_queue.h"
 #include "mpi/call.h"
 #include "mpi/runtime.h"
 
@@ -179,8 +177,7 @@ int mca_coll_gpuring_module_disable(mca_coll_base_module_t *base, struct ompi_co
     if (&ompi_mpi_comm_world.comm == comm) {
         gr_process.can_message = false;
         /* no op may push to links that are closed */
-        gr_thread_close(&gr_process);
-        gr_queues_close(&gr_process);
+        mca_coll_gpuring_progress_close();
         gr_net_world_ends();
     }
     if (module->saves) {

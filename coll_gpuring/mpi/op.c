@@ -10,11 +10,12 @@
  */
 #include "mpi/op.h"
 
+#include "exec/default_streams.h"
 #include "exec/executor.h"
+#include "mpi/buffer_desc.h"
 #include "mpi/call.h"
 #include "mpi/datatype.h"
-#include "mpi/module.h"
-#include "mpi/staging/copy.h"
+#include "mpi/runtime.h"
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
@@ -255,7 +256,8 @@ static int begin_alltoall(struct gr_mpi_op *op)
                       : scratch + (copy ? data->bytes : 0);
     op->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
     if (in_place(call) && op->base.exec->on_device && solid) {
-        return mca_coll_gpuring_copy(&op->stage.after, data->in, data->out, data->bytes);
+        return mca_coll_gpuring_to_ompi(
+            gr_copy_after(&op->stage.after, data->in, data->out, data->bytes));
     }
     if (in_place(call)) {
         return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
@@ -322,7 +324,42 @@ int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu)
 {
     int rc = op->stages ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu) : OMPI_SUCCESS;
 
+    op->base.data.staged = (struct gr_staged_data) {.in = NULL};
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
+}
+
+/* Where on the device the data are that a staged buffer holds. */
+static unsigned char *on_device(const unsigned char *data, const void *staged, const void *original)
+{
+    return (unsigned char *) original + (data - (const unsigned char *) staged);
+}
+
+static struct gr_staged_data find_staged(const struct gr_mpi_op *op)
+{
+    const struct gr_call *call = &op->call, *original = &op->stage.original;
+    const struct gr_data *data = &op->base.data;
+    int rank = ompi_comm_rank(call->comm);
+    struct gr_staged_data staged = {.in = NULL};
+
+    if (op->stage.out && mca_coll_gpuring_reads_block(call, rank)) {
+        staged.in = on_device(data->in, call->rbuf, original->rbuf);
+    } else if (op->stage.in) {
+        staged.in = on_device(data->in, call->sbuf, original->sbuf);
+    }
+    if (op->stage.out && GR_FINISH_NONE == op->finish &&
+        (GR_CALL_BCAST != call->id || rank != call->root)) {
+        staged.out = on_device(data->out, call->rbuf, original->rbuf);
+    }
+    return staged;
+}
+
+int mca_coll_gpuring_buffers_place(struct gr_mpi_op *op)
+{
+    int rc = mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL);
+
+    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
+    op->base.data.staged = find_staged(op);
+    return rc;
 }
 
 /* Unpack every rank's block. */
@@ -346,8 +383,8 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
 static int copy_out(const struct gr_mpi_op *op)
 {
     if (op->base.exec->on_device) {
-        return mca_coll_gpuring_copy(&op->stage.after, op->call.rbuf, op->base.data.out,
-                                     op->out_bytes);
+        return mca_coll_gpuring_to_ompi(
+            gr_copy_after(&op->stage.after, op->call.rbuf, op->base.data.out, op->out_bytes));
     }
     memcpy(op->call.rbuf, op->base.data.out, op->out_bytes);
     return OMPI_SUCCESS;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An op of the engine that does an MPI call: the call's arguments, and the memory for its data. */
+/*
+ * An op of the engine that does an MPI call: the call's arguments, the memory for its data, and how
+ * it is driven.
+ */
 #ifndef GR_MPI_OP_H
 #define GR_MPI_OP_H
 
@@ -7,11 +10,8 @@
 
 #include "exec/op.h"
 #include "mpi/call.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
-
-#include "exec/staged.h"
 
 BEGIN_C_DECLS
 
@@ -19,13 +19,12 @@ BEGIN_C_DECLS
 struct gr_mpi_op_kept {
     struct gr_scratch packed; /* data with gaps, packed */
     struct gr_scratch tmp;    /* GR_TMP of the schedule */
-    struct gr_staged staging; /* bands of staged buffers */
     size_t *counts, *displs;  /* [rank]: of v-collectives, in elements; one allocation, owned */
     int ncounts;              /* ranks for which counts and displs have room */
 };
 
 struct gr_mpi_op {
-    struct gr_op base;   /* first: the engine hands it to the hooks */
+    struct gr_op base;   /* first: the engine returns it as one that needs MPI's side */
     struct gr_call call; /* MPI arguments; buffers are replaced while they are staged */
     /*
      * what happens to the output after the last step: nothing, or copied or unpacked to its place
@@ -35,7 +34,6 @@ struct gr_mpi_op {
     unsigned char token;   /* what a barrier sends and receives */
     bool stages;           /* a buffer may be on a device: stage is used. Set by begin_call() */
     struct gr_stage stage; /* host memory in the place of device buffers; kept for the next call */
-    struct gr_copy_stream copies[2]; /* staging/overlap.c: into host memory, and out of it */
     struct gr_mpi_op_kept kept;
     ompi_request_t *mpi_request; /* to be completed when the op is done; NULL: none. Borrowed */
 };
@@ -59,8 +57,40 @@ int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op);
  */
 int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu);
 
+/* The same for the staged executor, which copies data while it runs. */
+int mca_coll_gpuring_buffers_place(struct gr_mpi_op *op);
+
 /* After the last step: copy or unpack the output. OMPI error code. */
 int mca_coll_gpuring_buffers_end(struct gr_mpi_op *op);
+
+/* ---- driving it (drive.c) ---- */
+
+/* Pick the executor of an op whose algorithm is known, and prepare its buffers. OMPI error code. */
+int mca_coll_gpuring_op_begin(struct gr_mpi_op *op);
+
+/*
+ * All that comes before the queue: the set-ups that the op is the first to need, and its beginning,
+ * unless that has to wait for its turn. OMPI error code.
+ */
+int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_mpi_op *op);
+
+/*
+ * Append a blocking op to its queue, and drive that until the op is done. OMPI error code;
+ * OMPI_ERR_NOT_AVAILABLE: no links, the call is to be left to the saved collective.
+ */
+int mca_coll_gpuring_op_do(struct gr_mpi_op *op);
+
+/*
+ * Append n nonblocking ops, each to its own queue, and return: opal_progress and the progress
+ * thread drive them, and their requests are completed in MPI calls.
+ */
+void mca_coll_gpuring_ops_start(struct gr_mpi_op *const *ops, size_t n);
+
+/*
+ * Complete the request of a nonblocking op that is done. Whoever waits for the request may free it,
+ * and the op with it, before this returns.
+ */
+void mca_coll_gpuring_op_complete(struct gr_mpi_op *op);
 
 END_C_DECLS
 

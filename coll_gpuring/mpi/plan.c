@@ -140,6 +140,7 @@ static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
     base->choice.algo = GR_ALGO_MAILBOX;
     base->choice.small = 0; /* the request may have served a call between nodes */
     base->exec = &gr_run_mailbox;
+    base->has_buffers = true;
     base->seq = ++plan->queue->seq;
     base->run.mailbox.whole = plan->call;
     gr_plan_set_buffers(&base->run.mailbox.whole, plan, &op->call, call->id);
@@ -170,14 +171,12 @@ bool mca_coll_gpuring_plan_begin(mca_coll_gpuring_module_t *module, const struct
 void mca_coll_gpuring_plan_go_on(const struct gr_plan_begun *begun, const struct gr_call *call,
                                  struct gr_mpi_op *op)
 {
-    struct gr_op *base = &op->base;
-
     set_op(op, begun->plan, call);
-    base->start = begun->start;
+    op->base.start = begun->start;
     if (GR_NO_MAIL == begun->rc) {
-        gr_queue_start(&base, 1);
+        mca_coll_gpuring_ops_start(&op, 1);
     } else {
-        gr_queue_go_on(base);
+        gr_queue_go_on(&op->base);
     }
 }
 

@@ -7,16 +7,13 @@
 #include "comm/failure_messages.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
-#include "engine/comm_queues.h"
 #include "engine/op_queue.h"
 #include "engine/phases.h"
-#include "exec/executor.h"
 #include "exec/op.h"
 #include "exec/op_end.h"
 #include "mpi/call.h"
 #include "mpi/plan.h"
 #include "mpi/runtime.h"
-#include "mpi/staging/overlap.h"
 #include "mpi/staging/stage.h"
 
 #include "base/errors.h"
@@ -28,55 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the engine asks of the owner ---- */
-
-static int prepare_buffers(struct gr_op *op, struct gr_gpu *gpu)
-{
-    int rc = mca_coll_gpuring_buffers_prepare(gr_mpi_op(op), gpu);
-
-    op->elsewhere = gr_mpi_op(op)->stage.elsewhere;
-    return mca_coll_gpuring_from_ompi(rc);
-}
-
-static const struct gr_executor *replace_host(const struct gr_op *op)
-{
-    return mca_coll_gpuring_overlap_fits(gr_mpi_op(op)) ? &mca_coll_gpuring_run_staged : NULL;
-}
-
-static int unpack(struct gr_op *op)
-{
-    return mca_coll_gpuring_from_ompi(mca_coll_gpuring_buffers_end(gr_mpi_op(op)));
-}
-
-static int release_buffers(struct gr_op *base, int rc)
-{
-    struct gr_mpi_op *op = gr_mpi_op(base);
-    int out =
-        op->stages ? mca_coll_gpuring_stage_out(&op->stage, &op->call, 0 == rc) : OMPI_SUCCESS;
-
-    return 0 == rc ? mca_coll_gpuring_from_ompi(out) : rc;
-}
-
-static void complete(struct gr_op *op)
-{
-    ompi_request_t *mpi_request = gr_mpi_op(op)->mpi_request;
-
-    mpi_request->req_status.MPI_ERROR = mca_coll_gpuring_mpi_code(mca_coll_gpuring_to_ompi(op->rc));
-    ompi_request_complete(mpi_request, true);
-}
-
-static const struct gr_op_hooks hooks = {
-    .prepare = prepare_buffers,
-    .replace_host = replace_host,
-    .unpack = unpack,
-    .release = release_buffers,
-    .complete = complete,
-};
-
 void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op)
 {
     memset(op, 0, sizeof(*op));
-    op->base.hooks = &hooks;
     op->base.after = &op->stage.after;
 }
 
@@ -86,7 +37,6 @@ void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op)
     free(op->kept.counts);
     mca_coll_gpuring_scratch_free(&op->kept.packed);
     mca_coll_gpuring_scratch_free(&op->kept.tmp);
-    gr_staged_free(&op->kept.staging);
     mca_coll_gpuring_stage_free(&op->stage);
 }
 
@@ -214,11 +164,16 @@ static int fail_start(mca_coll_gpuring_request_t *request, int rc)
 /* Start a request whose plan is its op. False: it is to be started as all others. */
 static bool start_by_plan(mca_coll_gpuring_request_t *request)
 {
+    int rc;
+
     if (!request->has_plan) {
         return false;
     }
     request->super.super.req_complete = REQUEST_PENDING;
-    if (!gr_queue_start_mail(&request->op.base, &request->counter)) {
+    rc = gr_queue_start_mail(&request->op.base, &request->counter);
+    if (1 == rc) {
+        mca_coll_gpuring_op_complete(&request->op);
+    } else if (GR_NO_MAIL == rc) {
         request->super.super.req_complete = REQUEST_COMPLETED;
         return false;
     }
@@ -237,7 +192,7 @@ static void find_plan(mca_coll_gpuring_request_t *request)
 /* MPI_Start and MPI_Startall: all at once. */
 static int request_start(size_t count, ompi_request_t **handles)
 {
-    struct gr_op *ops[64];
+    struct gr_mpi_op *ops[64];
     size_t k, n = 0;
     int rc = OMPI_SUCCESS, one;
     bool device; /* known since init */
@@ -259,7 +214,7 @@ static int request_start(size_t count, ompi_request_t **handles)
             mca_coll_gpuring_op_mark(&request->op, request->queue);
         }
         if (OMPI_SUCCESS == one) {
-            one = mca_coll_gpuring_to_ompi(gr_op_begin(&request->op.base));
+            one = mca_coll_gpuring_op_begin(&request->op);
         }
         if (OMPI_SUCCESS != one) {
             rc = fail_start(request, one);
@@ -267,15 +222,15 @@ static int request_start(size_t count, ompi_request_t **handles)
         }
         find_plan(request);
         request->super.super.req_complete = REQUEST_PENDING;
-        gr_thread_need(&gr_process, request->op.base.exec->on_device);
-        ops[n++] = &request->op.base;
+        mca_coll_gpuring_thread_need(request->op.base.exec->on_device);
+        ops[n++] = &request->op;
         if (sizeof(ops) / sizeof(ops[0]) == n) {
-            gr_queue_start(ops, n);
+            mca_coll_gpuring_ops_start(ops, n);
             n = 0;
         }
     }
     if (n > 0) {
-        gr_queue_start(ops, n);
+        mca_coll_gpuring_ops_start(ops, n);
     }
     return rc;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ops of MPI calls: their beginning and end, what the engine asks of their owner
- * (exec/executor.h); of blocking calls; and in the requests of nonblocking and persistent calls.
+ * The ops of MPI calls: of blocking calls; and in the requests of nonblocking and persistent calls.
  */
 #ifndef GR_MPI_REQUEST_H
 #define GR_MPI_REQUEST_H
@@ -14,7 +13,7 @@
 
 BEGIN_C_DECLS
 
-/* All zero, but for the hooks. free: what the op owns; it must be done. */
+/* free: what the op owns; it must be done. */
 void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op);
 void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op);
 

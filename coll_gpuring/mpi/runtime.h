@@ -96,6 +96,21 @@ int mca_coll_gpuring_stats_register(void);
 void mca_coll_gpuring_stats_report(void);
 const char *mca_coll_gpuring_fallback_name(int reason);
 
+/* ---- progress of nonblocking calls (drive.c) ---- */
+
+/*
+ * open: let opal_progress drive queues with nonblocking ops from now on; repeated calls are fine.
+ * OMPI error code. close: at the end of the component, of the progress thread, too.
+ */
+int mca_coll_gpuring_progress_open(void);
+void mca_coll_gpuring_progress_close(void);
+
+/*
+ * Start the progress thread at the first nonblocking call (device: that may be on devices), where
+ * the parameter wants it.
+ */
+void mca_coll_gpuring_thread_need(bool device);
+
 END_C_DECLS
 
 #endif

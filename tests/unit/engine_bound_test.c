@@ -14,7 +14,6 @@
 #include "rank_runtime.h"
 
 #include "engine/choose.h"
-#include "engine/op_queue.h"
 
 #include "base/errors.h"
 #include "link/fifo.h"

@@ -14,6 +14,7 @@
 #include "engine/op_queue.h"
 #include "engine/phases.h"
 #include "exec/executor.h"
+#include "exec/op_end.h"
 
 #include "base/errors.h"
 #include "exec/mailbox.h"
@@ -31,7 +32,7 @@
 
 /* What the pages of an op hold. */
 struct op_pages {
-    struct gr_op op; /* first: the engine hands it to the hooks */
+    struct gr_op op; /* first: the queue returns it */
     struct call *call;
 };
 
@@ -62,13 +63,13 @@ static void unlock(struct call *call)
     }
 }
 
-static int prepare(struct gr_op *op, struct gr_gpu *gpu)
+static void prepare(struct gr_op *op)
 {
     struct call *call = call_of(op);
     struct gr_data *data = &op->data;
     size_t bytes = 0;
 
-    assert_null(gpu);
+    assert_false(op->exec->on_device);
     if (op->choice.algo < GR_NALGOS) {
         data->spec.algo = (enum gr_algo) op->choice.algo;
         bytes = gr_plan_scratch(&data->spec, op->comm->size);
@@ -80,25 +81,7 @@ static int prepare(struct gr_op *op, struct gr_gpu *gpu)
     data->out = call->buffers.out;
     data->reducer.elem_bytes = data->spec.elem_bytes;
     data->reducer.fused = gr_reduce_find(call->what.type, GR_OP_SUM);
-    return 0;
-}
-
-static const struct gr_executor *replace_host(const struct gr_op *op)
-{
-    (void) op;
-    return NULL;
-}
-
-static int unpack(struct gr_op *op)
-{
-    (void) op;
-    return 0;
-}
-
-static int release(struct gr_op *op, int rc)
-{
-    (void) op;
-    return rc;
+    gr_op_prepared(op, 0);
 }
 
 static void complete(struct gr_op *op)
@@ -111,13 +94,107 @@ static void complete(struct gr_op *op)
     set_locked(call, true);
 }
 
-static const struct gr_op_hooks hooks = {
-    .prepare = prepare,
-    .replace_host = replace_host,
-    .unpack = unpack,
-    .release = release,
-    .complete = complete,
-};
+/* The queue has returned the op. */
+static void serve(struct gr_op *op)
+{
+    if (GR_OP_BUFFERS == op->phase) {
+        prepare(op);
+        return;
+    }
+    gr_op_end(op, op->rc);
+    if (op->nonblocking) {
+        complete(op);
+    }
+}
+
+static void drive(struct gr_op_queue *queue)
+{
+    struct gr_op *op;
+
+    while (NULL != (op = gr_queue_drive(queue, true))) {
+        serve(op);
+    }
+}
+
+static void drive_all(struct gr_queue_walk *walk)
+{
+    struct gr_op_queue *queue;
+
+    while (NULL != (queue = gr_queues_next(walk))) {
+        drive(queue);
+    }
+}
+
+void calls_drive(struct rr_rank *rank)
+{
+    struct gr_queue_walk walk;
+
+    gr_queues_begin(&walk, &rank->process, true);
+    drive_all(&walk);
+}
+
+static int progress(void *ctx)
+{
+    struct gr_queue_walk walk;
+
+    if (gr_queues_begin_progress(&walk, ctx)) {
+        drive_all(&walk);
+    }
+    return 0;
+}
+
+static void begin(struct gr_op *op)
+{
+    gr_op_begin(op);
+    prepare(op);
+}
+
+/* The set-ups that the op needs first, and its buffers where its executor is known. */
+static int begin_in(struct gr_op_queue *queue, struct gr_op *op)
+{
+    int rc = gr_op_prepare(queue, op);
+
+    if (0 == rc && !op->chosen_in_turn) {
+        begin(op);
+    }
+    return rc;
+}
+
+static int wait_for(struct gr_op *op)
+{
+    struct gr_op *served;
+
+    gr_queue_enter(op);
+    while (NULL != (served = gr_queue_wait(op))) {
+        serve(served);
+    }
+    return op->rc;
+}
+
+static void start(struct gr_op *const *ops, size_t n)
+{
+    size_t k;
+
+    for (k = 0; k < n; k++) {
+        gr_queue_append(ops[k]);
+    }
+    for (k = 0; k < n; k++) {
+        struct gr_op_queue *queue = ops[k]->queue;
+
+        if (gr_try(&queue->busy)) {
+            drive(queue);
+            gr_unlock(&queue->busy);
+        }
+    }
+}
+
+/* What the rank waits for moves its nonblocking calls from now on. */
+static void open_progress(struct rr_rank *rank)
+{
+    if (0 != gr_runtime_register(GR_PROGRESS_QUEUES, progress, &rank->process, true)) {
+        abort();
+    }
+}
 
 struct call *call_new(bool nonblocking)
 {
@@ -135,7 +212,6 @@ struct call *call_new(bool nonblocking)
     memset(pages, 0, pages_bytes());
     pages->call = call;
     call->op = &pages->op;
-    call->op->hooks = &hooks;
     call->op->nonblocking = nonblocking;
     call->use = GR_AGREEMENT_FIRST;
     return call;
@@ -243,8 +319,8 @@ int call_do(struct rr_rank *rank, struct call *call, const struct what *what)
     struct gr_op_queue *queue = queue_of(rank, GR_ORDER_BLOCKING);
     int rc = describe(rank, queue, call, what);
 
-    rc = 0 == rc ? gr_op_prepare(queue, call->op) : rc;
-    rc = 0 == rc ? gr_queue_do(queue, call->op) : rc;
+    rc = 0 == rc ? begin_in(queue, call->op) : rc;
+    rc = 0 == rc ? wait_for(call->op) : rc;
     call->algo = call->op->choice.algo;
     return rc;
 }
@@ -263,10 +339,11 @@ void call_start(struct rr_rank *rank, struct call *call, const struct what *what
 
     unlock(call);
     call->complete = false;
-    if (0 != describe(rank, queue, call, what) || 0 != gr_op_prepare(queue, call->op)) {
+    open_progress(rank);
+    if (0 != describe(rank, queue, call, what) || 0 != begin_in(queue, call->op)) {
         abort();
     }
-    gr_queue_start(&call->op, 1);
+    start(&call->op, 1);
 }
 
 int call_finish(struct call *call)
@@ -290,6 +367,7 @@ int call_init(struct rr_rank *rank, struct call *call, const struct what *what)
     int rc;
 
     call->persistent = true;
+    open_progress(rank);
     rc = describe(rank, queue_of(rank, GR_ORDER_BLOCKING), call, what);
     rc = 0 == rc ? gr_persistent_queue(call->op, &call->queue) : rc;
     if (0 != rc) {
@@ -315,12 +393,10 @@ void call_restart(struct rr_rank *rank, struct call *const *calls, size_t n, uns
         call->what.salt = salt;
         data = data_of(&call->what);
         ex_buffers_fill(&call->buffers, &data, rank->world->n, rank->rank);
-        if (0 != gr_op_begin(call->op)) {
-            abort();
-        }
+        begin(call->op);
         ops[k] = call->op;
     }
-    gr_queue_start(ops, n);
+    start(ops, n);
 }
 
 /* ---- cases ---- */

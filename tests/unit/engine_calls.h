@@ -74,6 +74,9 @@ void call_do_right(struct rr_rank *rank, struct call *call, const struct what *w
 
 void call_start(struct rr_rank *rank, struct call *call, const struct what *what);
 
+/* Drive the rank's nonblocking calls once, not by gr_runtime_progress(). */
+void calls_drive(struct rr_rank *rank);
+
 /* Wait for the end; returns the call's result. */
 int call_finish(struct call *call);
 

@@ -13,7 +13,6 @@
 #include "rank_runtime.h"
 
 #include "comm/failure.h"
-#include "engine/op_queue.h"
 
 #include "base/cma.h"
 #include "base/errors.h"
@@ -387,7 +386,7 @@ static void run_withdrawn(struct rr_rank *rank)
         await(&failing_returned);
         /* not by gr_runtime_progress(), which would hear of the failure first */
         while (!call->complete) {
-            (void) gr_queues_drive(&rank->process, true);
+            calls_drive(rank);
         }
         if (GR_ERR_FAILED != call->rc) {
             abort();

@@ -6,7 +6,6 @@
 #include "comm/params.h"
 #include "comm/runtime.h"
 #include "engine/comm_queues.h"
-#include "engine/op_queue.h"
 
 #include "base/errors.h"
 #include "link/pool.h"
@@ -453,7 +452,6 @@ void rr_world_free(struct rr_world *world)
 
         self = rank;
         gr_comm_free(&rank->comm);
-        gr_queues_close(&rank->process);
         gr_failures_close(&rank->process);
         gr_pool_close(rank->process.pool);
         free_letters(rank->letters);

@@ -23,7 +23,6 @@
 #include "mpi/buffer_desc.h"
 #include "mpi/datatype.h"
 #include "mpi/runtime.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
@@ -86,7 +85,7 @@ static int pack(struct gr_p2p_message *p)
     if (p->device) {
         twin = gr_malloc(p->span);
         rc = NULL == twin ? OMPI_ERR_OUT_OF_RESOURCE
-                          : mca_coll_gpuring_copy(NULL, twin, p->first, p->span);
+                          : mca_coll_gpuring_to_ompi(gr_copy_after(NULL, twin, p->first, p->span));
         at = twin - (p->first - p->block.at);
     }
     if (OMPI_SUCCESS == rc) {
@@ -130,7 +129,7 @@ int mca_coll_gpuring_p2p_message_move(const struct gr_block_desc *to,
     }
     if (in.contiguous && out.contiguous) {
         if (in.device || out.device) {
-            return mca_coll_gpuring_copy(NULL, out.first, in.first, in.bytes);
+            return mca_coll_gpuring_to_ompi(gr_copy_after(NULL, out.first, in.first, in.bytes));
         }
         memcpy(out.first, in.first, in.bytes); /* NOLINT(clang-analyzer-core.NonNullParamChecker) */
         return OMPI_SUCCESS;
@@ -150,7 +149,7 @@ static bool prepare_buffers(struct gr_p2p_message *p, struct gr_p2p_channel *c)
     if (NULL == mca_coll_gpuring_pinned_reserve(&c->room, GR_P2P_BUFFERS * p->fragment, false)) {
         return false;
     }
-    c->copy_stream = mca_coll_gpuring_copy_stream_take(p->first, NULL);
+    c->copy_stream = gr_copy_stream_take(p->first, NULL);
     if (NULL == c->copy_stream.stream) {
         mca_coll_gpuring_pinned_shrink(&c->room, 0);
         return false;
@@ -209,7 +208,7 @@ int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *c, bool ok)
     int rc = ok && p->packed && p->receive ? unpack(p) : OMPI_SUCCESS;
 
     if (p->copied) {
-        mca_coll_gpuring_copy_stream_put(&c->copy_stream);
+        gr_copy_stream_put(&c->copy_stream);
         mca_coll_gpuring_pinned_shrink(&c->room, 0);
     }
     if (p->packed) {

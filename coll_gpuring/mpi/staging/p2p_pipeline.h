@@ -5,8 +5,8 @@
 
 #include "mpi/ompi.h"
 
+#include "exec/default_streams.h"
 #include "mpi/buffer_desc.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 
 BEGIN_C_DECLS

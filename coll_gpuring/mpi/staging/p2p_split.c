@@ -17,7 +17,6 @@
 #include "comm/params.h"
 #include "comm/runtime.h"
 #include "base/errors.h"
-#include "engine/op_queue.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/call.h"
 #include "mpi/module.h"

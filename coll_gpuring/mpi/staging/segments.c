@@ -13,11 +13,11 @@
 #include "mpi/fallback.h"
 
 #include "comm/runtime.h"
+#include "exec/default_streams.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/call.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
@@ -132,7 +132,7 @@ static int end(struct segmented_call *c)
         for (i = 0; i < 2; i++) {
             one = NULL != copy_streams[i]->stream ? gr_gpu_stream_wait(copy_streams[i]->stream) : 0;
             rc = 0 == rc ? one : rc;
-            mca_coll_gpuring_copy_stream_put(copy_streams[i]);
+            gr_copy_stream_put(copy_streams[i]);
         }
     }
     return rc;
@@ -199,10 +199,10 @@ static bool prepare(struct segmented_call *c, struct direction *w, bool receive,
     w->writes = receive && mca_coll_gpuring_writes_block(c->call, 0, &block);
     w->room = mca_coll_gpuring_pinned_reserve(room, BUFFERS * bytes_of(c, 0), false);
     if (w->reads) {
-        w->in = mca_coll_gpuring_copy_stream_take(w->user + w->lb, NULL);
+        w->in = gr_copy_stream_take(w->user + w->lb, NULL);
     }
     if (w->writes) {
-        w->out = mca_coll_gpuring_copy_stream_take(w->user + w->lb, NULL);
+        w->out = gr_copy_stream_take(w->user + w->lb, NULL);
     }
     return NULL != w->room && (!w->reads || NULL != w->in.stream) &&
            (!w->writes || NULL != w->out.stream);

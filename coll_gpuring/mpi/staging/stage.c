@@ -17,7 +17,6 @@
 #include "mpi/call.h"
 #include "mpi/datatype.h"
 #include "mpi/runtime.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 
 #include "cuda/stream.h"
@@ -199,6 +198,38 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive, boo
     return OMPI_SUCCESS;
 }
 
+/* ---- points in default streams ---- */
+
+/* Add the device's, unless it is there or NULL. False: it has none. */
+static bool add_point(struct gr_points *points, struct gr_gpu *gpu)
+{
+    int k;
+
+    for (k = 0; NULL != gpu && k < points->n && gpu != points->at[k].gpu; k++) {
+    }
+    if (NULL == gpu || k < points->n) {
+        return true;
+    }
+    points->n++;
+    return 0 == gr_gpu_point_set(&points->at[k], gpu);
+}
+
+void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call,
+                                 struct gr_gpu *team)
+{
+    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
+                          receive = mca_coll_gpuring_buffer_desc(call, true);
+    struct gr_gpu *from = gr_gpu_of(mca_coll_gpuring_buffer_first(&send));
+    struct gr_gpu *to = gr_gpu_of(mca_coll_gpuring_buffer_first(&receive));
+
+    points->n = 0;
+    /* each block of the ...w calls may be on a device of its own */
+    if (GR_PARTS_W == send.parts || GR_PARTS_W == receive.parts || !add_point(points, team) ||
+        !add_point(points, from) || !add_point(points, to)) {
+        points->n = 0;
+    }
+}
+
 /* ---- copies ---- */
 
 /*
@@ -223,7 +254,7 @@ static void batch_begin(struct batch *b, const struct gr_points *after)
 
 static void batch_copy(struct batch *b)
 {
-    int rc = mca_coll_gpuring_copy_runs(b->after, b->runs, b->n);
+    int rc = mca_coll_gpuring_to_ompi(gr_copy_runs_after(b->after, b->runs, b->n));
 
     b->rc = OMPI_SUCCESS == b->rc ? rc : b->rc;
     b->first = b->n = 0;
@@ -298,7 +329,6 @@ void mca_coll_gpuring_stage_find(struct gr_stage *stage, const struct gr_call *c
                           receive = mca_coll_gpuring_buffer_desc(call, true);
 
     stage->original = *call;
-    stage->brought = false;
     stage->elsewhere = false;
     stage->in = needs_stage(&send, gpu, &stage->elsewhere);
     stage->out = needs_stage(&receive, gpu, &stage->elsewhere);
@@ -413,14 +443,14 @@ int mca_coll_gpuring_stage_put(const struct gr_block_desc *to, const unsigned ch
     return batch.rc;
 }
 
-int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok)
+int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool bring)
 {
     int rc = OMPI_SUCCESS;
 
     if (!stage->in && !stage->out) {
         return OMPI_SUCCESS;
     }
-    if (stage->out && ok && !stage->brought) {
+    if (stage->out && bring) {
         rc = copy_out(stage, call);
     }
     *call = stage->original;

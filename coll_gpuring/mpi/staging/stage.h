@@ -5,8 +5,8 @@
 
 #include "mpi/ompi.h"
 
+#include "exec/default_streams.h"
 #include "mpi/call.h"
-#include "mpi/staging/copy.h"
 #include "mpi/staging/pinned_pool.h"
 
 BEGIN_C_DECLS
@@ -39,7 +39,6 @@ void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *layout);
 struct gr_stage {
     bool in, out;           /* the send buffer is replaced; the receive buffer is */
     bool elsewhere;         /* a buffer lies on another device than kernels run on */
-    bool brought;           /* results were copied back already */
     bool kept;              /* persistent: host memory stays from call to call */
     struct gr_points after; /* nonblocking: points in default streams that copies come after */
     struct gr_call original;
@@ -62,14 +61,18 @@ int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, s
 int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call);
 
 /*
- * Copy results to where they belong (ok: the call went well), and restore the call. OMPI error
- * code.
+ * Restore the call; bring: it went well, and results are to be copied to where they belong. OMPI
+ * error code.
  */
-int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool ok);
+int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool bring);
 
 /* Release the host memory; delete: and free the stage. NULL is fine for delete. */
 void mca_coll_gpuring_stage_free(struct gr_stage *stage);
 void mca_coll_gpuring_stage_delete(struct gr_stage *stage);
+
+/* Set the points for a call. team: a device of which there is one, too. */
+void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call *call,
+                                 struct gr_gpu *team);
 
 /*
  * In the thread of the MPI call: sets *device, whether some buffer is in device memory, and orders
