@@ -100,7 +100,7 @@ AC_CONFIG_COMMANDS([kernels.arch],
     [gr_list='$gr_list'])
 ])
 
-dnl GR_UCX: links between nodes over UCX, in a module of their own (net/transport.c says why).
+dnl GR_UCX: links between nodes over UCX, in a module of their own (net/net.c says why).
 AC_DEFUN([GR_UCX], [
 AC_ARG_WITH([ucx],
     [AS_HELP_STRING([--with-ucx@<:@=DIR@:>@], [UCX, 1.11 or later (default: what pkg-config finds)])])

@@ -2,7 +2,7 @@
 /*
  * A communicator as the engine sees it: its ranks, and what all its calls share. A queue: the calls
  * of one order (comm/collectives.h), or of a persistent request, with their links. Both are data;
- * engine/comm_queues.h makes and frees them.
+ * engine/comm_queues.c makes and frees them.
  */
 #ifndef GR_COMM_COMM_H
 #define GR_COMM_COMM_H
@@ -93,7 +93,7 @@ struct gr_comm {
     /* failures (comm/failure.h) */
     atomic_int failed;  /* GR_ERR_... that all calls return; 0: none */
     atomic_bool untold; /* the other ranks are still to be told */
-    atomic_bool kept;   /* failed, and never to be freed: failure_messages.c */
+    atomic_bool kept;   /* failed, and never to be freed: comm/failure.c */
     char why[140];      /* what failed on this rank, in words */
     atomic_int writing; /* ops whose kernels may write to other ranks' buffers */
     /* this rank has told the others that its kernels no longer write to their buffers */

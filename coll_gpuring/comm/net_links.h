@@ -19,7 +19,7 @@ struct gr_transport;
 /* What a set-up and the network tell each other of one link to another node. */
 struct gr_net_endpoint {
     int rank;                    /* at the other end */
-    int rail;                    /* of the link (comm/rails.c) */
+    int rail;                    /* of the link */
     struct gr_fifo fifo;         /* in the slab of the connection */
     struct gr_doorbell **bell;   /* of the connection; set when the link is opened */
     struct gr_net_link *link;    /* NULL: not opened */
@@ -112,7 +112,7 @@ void gr_endpoints_tell(const struct gr_net_ends *e);
 /* Why the network cannot reach slots in device memory, in words; NULL: it can. */
 const char *gr_net_no_rdma(const struct gr_op_queue *queue);
 
-/* ---- rails between nodes: how many a process has, which one a link lies on (rails.c) ---- */
+/* ---- rails between nodes: how many a process has, which one a link lies on ---- */
 
 /*
  * How many rails this process has: at most coll_gpuring_nodes_rails; 1 if none are wanted. The

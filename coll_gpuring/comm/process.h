@@ -58,7 +58,7 @@ static inline void gr_unlock(gr_lock_t *lock)
     atomic_store_explicit(lock, 0, memory_order_release);
 }
 
-/* ---- failures (comm/failure_messages.h) ---- */
+/* ---- failures (comm/failure.h) ---- */
 
 /* Identifies a communicator in messages. */
 struct gr_comm_key {
@@ -118,7 +118,7 @@ struct gr_queue_list {
     atomic_bool registered;    /* with gr_runtime_progress() */
 };
 
-/* The optional progress thread (engine/comm_queues.h). */
+/* The optional progress thread (mpi/drive.c). */
 struct gr_progress_thread {
     gr_lock_t lock;   /* guards the start */
     bool there;       /* it was started, or could not be */

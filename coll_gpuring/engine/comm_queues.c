@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators and their queues (comm_queues.h). */
-#include "engine/comm_queues.h"
+/* Communicators and their queues (op_queue.h). */
 
 #include "comm/collectives.h"
 #include "comm/comm.h"
 #include "comm/devices.h"
-#include "comm/failure_messages.h"
+#include "comm/failure.h"
 #include "comm/params.h"
 #include "comm/process.h"
 #include "comm/runtime.h"

@@ -9,7 +9,7 @@
  *      TELL     all ranks learn rank 0's result in the same way; those that have no part in the
  *               exchange wait here meanwhile
  *
- * The exchange: requests of rank 0 (network_questions.h), trains of messages, and replies.
+ * The exchange: requests of rank 0 (network_probe.h), trains of messages, and replies.
  *
  *      request of rank 0                     the partner replies
  *      ping                                  at once
@@ -25,7 +25,6 @@
 #include "comm/params.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
-#include "engine/network_questions.h"
 #include "exec/setup.h"
 
 #include "base/errors.h"

@@ -47,4 +47,59 @@ struct gr_internode gr_network_terms(const struct gr_comm *comm, const struct gr
 const char *gr_comm_network_text(const struct gr_comm *comm, const struct gr_network *measured,
                                  char *text, size_t size);
 
+/*
+ * ---- the questions (network_questions.c) ----
+ *
+ * What rank 0 asks its partner on another node, to measure the network between them, and what
+ * follows from the times of the replies. No messages and no clock: those are network_probe.c's.
+ *
+ *      ping            one message each way: the latency
+ *      trains          of growing length, one reply each: the rate. A link may let a first burst
+ *                      pass faster, which the trains before the last ones use up
+ *
+ * A rank that computes, or has no core, replies late. So the least time of several requests counts,
+ * where there is time for several, and a request whose reply was late is repeated, a few times at
+ * most. When all has taken too long, nothing more is asked and nothing is known of the network.
+ */
+/* A train's messages in flight, at most, and their bytes. */
+enum { GR_NETWORK_WINDOW = 32, GR_NETWORK_IN_FLIGHT = 512 << 10 };
+
+/* The `count` of a request after which there is no other. */
+#define GR_NETWORK_END (-1)
+
+/* From rank 0 to its partner; a reply has the same form. */
+struct gr_network_request {
+    int32_t count;  /* messages that follow the request; 0: a ping */
+    int32_t bytes;  /* of each of them */
+    int32_t window; /* of them in flight */
+};
+
+enum gr_network_question {
+    GR_NETWORK_PING,
+    GR_NETWORK_TRAIN,
+    GR_NETWORK_NOTHING /* the end */
+};
+
+struct gr_network_questions {
+    struct gr_network_request request; /* to send next */
+    struct gr_network result;          /* so far; at the end all zero: not measured */
+
+    /* private */
+    bool shares_cores;                 /* ranks share cores */
+    enum gr_network_question question; /* of the request */
+    int asked;         /* requests of this question and length that were replied to in time */
+    int late;          /* late replies, to all questions */
+    double first;      /* seconds: when the first request went out */
+    double begin;      /* the same, later by what late replies took */
+    double asked_at;   /* seconds: when the request in flight went out */
+    double least;      /* seconds: least time of the replies counted in `asked` */
+    double round_trip; /* seconds: least time of a ping; 0: not known yet */
+};
+
+/* Ask the first question; now: seconds, when the request is sent. */
+void gr_network_ask_first(struct gr_network_questions *q, bool shares_cores, double now);
+
+/* The reply to q->request came at `now`: set the next request, which is sent at once. */
+void gr_network_ask_next(struct gr_network_questions *q, double now);
+
 #endif

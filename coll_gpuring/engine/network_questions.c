@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The questions of network_questions.h, and when each has been asked often enough. */
-#include "engine/network_questions.h"
+/* The questions of network_probe.h, and when each has been asked often enough. */
+#include "engine/network_probe.h"
 
 /* How long, and how often, to ask. */
 struct pace {

@@ -11,7 +11,7 @@
 
 #include "comm/collectives.h"
 #include "comm/comm.h"
-#include "comm/failure_messages.h"
+#include "comm/failure.h"
 #include "comm/net_links.h"
 #include "comm/process.h"
 #include "comm/runtime.h"

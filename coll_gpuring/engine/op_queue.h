@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queues of ops (comm/comm.h, exec/op.h). A communicator has one for each order of calls
- * (comm/collectives.h), and each persistent request has one of its own. mpi/drive.c drives them,
- * for MPI calls that wait, for opal_progress and for the progress thread: nothing here calls it.
+ * Communicators, and queues of ops (comm/comm.h, exec/op.h). A communicator has one queue for each
+ * order of calls (comm/collectives.h), and each persistent request has one of its own. mpi/drive.c
+ * drives them, for MPI calls that wait, for opal_progress and for the progress thread.
  */
 #ifndef GR_ENGINE_OP_QUEUE_H
 #define GR_ENGINE_OP_QUEUE_H
+
+#include "comm/collectives.h"
+#include "comm/comm.h"
+#include "comm/process.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -16,12 +20,35 @@ struct gr_call_counter;
 struct gr_mailbox;
 struct gr_mailbox_call;
 struct gr_op;
-struct gr_op_queue;
-struct gr_process;
-struct gr_queue_list;
+
+/* ---- their beginning and end (comm_queues.c) ---- */
+
+/*
+ * A queue without links. The communicator must outlive it. nsets: sets of its boards;
+ * mailbox_bytes: largest post to a mailbox. NULL: no memory.
+ */
+struct gr_op_queue *gr_queue_new(struct gr_comm *comm, uint32_t nsets, size_t mailbox_bytes);
+
+/*
+ * Make the communicator's queue for calls of an order, unless it is there. The caller holds
+ * comm->making. 0, or GR_ERR_...
+ */
+int gr_queue_make(struct gr_comm *comm, enum gr_call_order order);
+
+/*
+ * The communicator's queue for calls of an order, which is made if needed. Takes comm->making. Only
+ * after gpuring has taken the communicator. NULL: no memory.
+ */
+struct gr_op_queue *gr_queue_of(struct gr_comm *comm, enum gr_call_order order);
 
 /* Free the queue with its links; NULL is fine. It must have no ops. */
 void gr_queue_free(struct gr_op_queue *queue);
+
+/* Of the communicator itself. init: no call yet. free: its queues, and what it owns. */
+void gr_comm_init(struct gr_comm *comm, struct gr_process *process);
+void gr_comm_free(struct gr_comm *comm);
+
+/* ---- driving one ---- */
 
 /*
  * Go on with the queue's ops as far as possible. The caller has the queue (busy). Returns an op for
@@ -59,10 +86,10 @@ void gr_queue_append(struct gr_op *op);
 #define GR_NO_MAIL INT_MIN /* the call has not begun, and takes the queue */
 
 /*
- * Start an op that only posts to a mailbox, which is there, and takes from it: op->early is set, and
- * its buffers are the application's; a call like it has begun with op->early.call. GR_NO_MAIL: it
- * cannot be started so, since others are before it. 1: it is done, since the other ranks have
- * posted, and counted there unless it is timed. 0: it goes on in its queue.
+ * Start an op that only posts to a mailbox, which is there, and takes from it: op->early is set,
+ * and its buffers are the application's; a call like it has begun with op->early.call. GR_NO_MAIL:
+ * it cannot be started so, since others are before it. 1: it is done, since the other ranks have
+ * posted, and it is counted in `counter`, unless it is timed. 0: it goes on in its queue.
  */
 int gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter);
 

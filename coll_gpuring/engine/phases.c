@@ -30,7 +30,6 @@
 
 #include "comm/collectives.h"
 #include "comm/failure.h"
-#include "comm/failure_messages.h"
 #include "comm/runtime.h"
 #include "engine/call_agreement.h"
 #include "engine/choose.h"

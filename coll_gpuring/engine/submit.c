@@ -7,7 +7,6 @@
 #include "comm/watchdog.h"
 #include "engine/call_agreement.h"
 #include "engine/choose.h"
-#include "engine/comm_queues.h"
 #include "engine/network_probe.h"
 #include "engine/op_queue.h"
 #include "engine/phases.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Executor: kernels on a device (exec/gpu/op.h). */
 #include "comm/comm.h"
-#include "comm/failure_messages.h"
+#include "comm/failure.h"
 #include "comm/runtime.h"
 #include "exec/default_streams.h"
 #include "exec/executor.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Executor: one kernel for all ranks that share a device (exec/gpu/leader.h). */
 #include "comm/comm.h"
-#include "comm/failure_messages.h"
+#include "comm/failure.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
 #include "exec/default_streams.h"

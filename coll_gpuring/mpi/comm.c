@@ -2,11 +2,11 @@
 /* The decisions of mpi/comm.h. */
 #include "mpi/comm.h"
 
-#include "comm/failure_messages.h"
+#include "comm/failure.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
 #include "engine/choose.h"
-#include "engine/comm_queues.h"
+#include "engine/op_queue.h"
 #include "engine/network_probe.h"
 #include "mpi/call.h"
 #include "mpi/constants.h"

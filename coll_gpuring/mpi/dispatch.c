@@ -9,7 +9,6 @@
  *         '--------'---> saved collective                nonblocking: return a request
  *                                                        init:        own queue and set-up, request
  */
-#include "mpi/dispatch.h"
 
 #include "comm/devices.h"
 #include "comm/failure.h"
@@ -17,7 +16,7 @@
 #include "comm/runtime.h"
 #include "engine/call_agreement.h"
 #include "engine/choose.h"
-#include "engine/comm_queues.h"
+#include "engine/op_queue.h"
 #include "engine/phases.h"
 #include "exec/op.h"
 #include "mpi/buffer_desc.h"

@@ -4,7 +4,6 @@
  * They only gather their arguments: a blocking call with a plan is run by it (plan.h), all else is
  * the business of mca_coll_gpuring_dispatch().
  */
-#include "mpi/dispatch.h"
 
 #include "mpi/call.h"
 #include "mpi/module.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The module of one communicator: the saved collectives, and the engine's communicator. component.c
- * makes and frees it.
+ * The module of one communicator: the saved collectives, the engine's communicator, and the path of
+ * every call, taken or not, of each form. component.c makes and frees it.
  */
 #ifndef GR_MPI_MODULE_H
 #define GR_MPI_MODULE_H
@@ -57,6 +57,25 @@ int mca_coll_gpuring_module_disable(mca_coll_base_module_t *base, struct ompi_co
 
 /* Give back whatever was saved; harmless when repeated or after a partial enable. */
 void mca_coll_gpuring_forget_saved(mca_coll_gpuring_module_t *module);
+
+/* ---- calls (entry.c, dispatch.c) ---- */
+
+/* The path of every call that is not done by a plan. OMPI error code. */
+int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                              const struct gr_form *form);
+
+/*
+ * Set the entry points of a module. host: also of collectives without buffers. staged: also of
+ * those that gpuring only stages.
+ */
+void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool host, bool staged);
+
+/*
+ * End a call with rc that did not get as far as its queue on this rank. On others it may have: with
+ * an error the communicator fails, and they are told. Returns rc.
+ */
+int mca_coll_gpuring_fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
+                               int rc);
 
 END_C_DECLS
 

@@ -4,7 +4,6 @@
 
 #include "comm/devices.h"
 #include "comm/failure.h"
-#include "comm/failure_messages.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
 #include "engine/op_queue.h"

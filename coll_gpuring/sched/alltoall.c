@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The dispatch to the algorithms of alltoall.h, the arithmetic of their slots, and one of them:
+ * The algorithms of alltoall.h, and the arithmetic of their slots.
  *
  * Dimension-ordered Alltoall: one dimension after the other, in each a scatter along all its rings
  * at once. A block moves to the coordinate of its destination in dimension 0, then in dimension 1,
@@ -89,6 +89,197 @@ static int ordered_origin(const struct gr_torus *t, int d, int x, int v)
     return gr_wrap(2 * x - v, extent);
 }
 
+/* ---- Suh and Shin's ---- */
+
+/*
+ * Alltoall of Suh and Shin: three stages of 4, 2 and 1 hops, which take a block to the right four
+ * neighbours of a dimension, then to the right two of these, then to its destination. In every tick
+ * each rank sends one message, in the dimension and direction that its coordinates mod 4 say, so
+ * that no link carries two:
+ *
+ *      stage 1, a plane, phase A      + +X   ^ +Y   - -X   v -Y    a rank's letter is (x + y) mod 4
+ *
+ *        y=1    ^  -  v  +            in the row y = 0: x = 0 sends to 4 over the links upwards,
+ *        y=0    +  ^  -  v            4 to 8, ...; x = 2 sends to -2 over those downwards; all of
+ *               x=0 1  2  3           them are busy, each once
+ *
+ *      phase B: the other dimension, so that ^ + v - stands for + ^ - v
+ *
+ * A stage with dimensions X, Y, Z, W in which there is something to do has these phases:
+ *
+ *      dimensions   phases
+ *      1            even x; odd x
+ *      2            A; B
+ *      3            z even A, z odd Z; z odd A, z even Z; all B
+ *      4            A of X and Y; B of X and Y; A of Z and W; B of Z and W
+ *
+ * Stage 1: a phase is a ring scatter among the ranks with the same coordinate mod 4, extent/4 - 1
+ * rounds of 4 hops. Stage 2: one exchange of 2 hops per phase, upwards from coordinates 0 and 1 mod
+ * 4, downwards from 2 and 3. Stage 3: one exchange of 1 hop per dimension, upwards from even
+ * coordinates, downwards from odd ones. Moves by 4 keep coordinates mod 4, and so a rank's part in
+ * the pattern; moves by 2 keep them mod 2.
+ *
+ * D dimensions of extent a take D(a/4 + 1) ticks, and a rank sends D (a + 4) p / 8 blocks. Extents
+ * may differ; a dimension whose ring is through then waits for the others of its phase. Extents of
+ * 1 and 2 have no part in the first stages. Source: Suh, Shin: All-to-all personalized
+ * communication in multidimensional torus and mesh networks, IEEE TPDS 12 (1), 2001, for equal
+ * extents in 2 and 3 dimensions. One dimension, four, and extents of 1 and 2 are ours.
+ */
+/* Of a stage: hops of its messages, and the least extent for which there is something to do. */
+static int stage_hops(int stage)
+{
+    return 4 >> stage;
+}
+
+/*
+ * Where the tick lies: stage, phase in it, round of the phase; and the dimensions that the stage
+ * has to do with.
+ */
+struct phase_at {
+    int stage, phase, round;
+    int naxes, axes[GR_MAX_DIMS];
+};
+
+/* The dimensions of a stage; the first one needs two groups of four. */
+static void find_axes(const struct gr_torus *t, struct phase_at *at)
+{
+    int d;
+
+    at->naxes = 0;
+    for (d = 0; d < t->ndims; d++) {
+        if (t->dims[d] >= 2 * stage_hops(at->stage)) {
+            at->axes[at->naxes++] = d;
+        }
+    }
+}
+
+static int phases(const struct phase_at *at)
+{
+    return 1 == at->naxes && at->stage < 2 ? 2 : at->naxes;
+}
+
+/* Rounds of a phase: those of its longest ring. */
+static int rounds(const struct gr_torus *t, const struct phase_at *at)
+{
+    /* three dimensions share phases 0 and 1; the last has no part in phase 2. Four go by pairs. */
+    int first = 4 == at->naxes ? at->phase / 2 * 2 : 0;
+    int last = 4 == at->naxes ? first + 2 : 3 == at->naxes && 2 == at->phase ? 2 : at->naxes;
+    int most = 1, k;
+
+    if (0 != at->stage) {
+        return 1;
+    }
+    for (k = first; k < last; k++) {
+        most = t->dims[at->axes[k]] / 4 > most ? t->dims[at->axes[k]] / 4 : most;
+    }
+    return most - 1;
+}
+
+/* Find where the tick lies, or count all ticks (when asked for one beyond the end). */
+static uint32_t find_phase(const struct gr_torus *t, uint32_t tick, struct phase_at *at)
+{
+    uint32_t sum = 0;
+
+    for (at->stage = 0; at->stage < 3; at->stage++) {
+        find_axes(t, at);
+        for (at->phase = 0; at->phase < phases(at); at->phase++) {
+            uint32_t n = (uint32_t) rounds(t, at);
+
+            if (tick - sum < n) {
+                at->round = (int) (tick - sum);
+                return sum;
+            }
+            sum += n;
+        }
+    }
+    return sum;
+}
+
+static uint32_t suh_shin_ticks(const struct gr_torus *t)
+{
+    struct phase_at at;
+
+    return find_phase(t, UINT32_MAX, &at);
+}
+
+/*
+ * Which of the axes the rank uses in the phase (-1: none), and the sum whose value mod 4 says the
+ * direction.
+ */
+static int pick_axis(const struct gr_alltoall *a, const struct phase_at *at, int *sum)
+{
+    int x[GR_MAX_DIMS] = {0, 0, 0, 0}, pair = 0, other = at->phase % 2, k;
+
+    for (k = 0; k < at->naxes; k++) {
+        x[k] = gr_torus_coord(&a->torus, a->rank, at->axes[k]);
+    }
+    if (2 == at->stage) {
+        *sum = x[at->phase];
+        return at->phase;
+    }
+    *sum = x[0];
+    if (1 == at->naxes) {
+        return x[0] % 2 == at->phase ? 0 : -1;
+    }
+    if (3 == at->naxes) {
+        if (at->phase < 2 && x[2] % 2 != at->phase) {
+            *sum = x[2];
+            return 2;
+        }
+        other = 2 == at->phase;
+    }
+    if (4 == at->naxes) {
+        pair = at->phase / 2 * 2;
+    }
+    *sum = x[pair] + x[pair + 1];
+    k = pair + (*sum % 2 != other);
+    if (1 == at->stage) {
+        *sum = x[k];
+    }
+    return k;
+}
+
+static struct gr_exchange suh_shin_step(const struct gr_alltoall *a, uint32_t tick)
+{
+    const struct gr_torus *t = &a->torus;
+    struct gr_exchange e = gr_exchange_none(tick);
+    struct phase_at at;
+    int axis, sum, up, hops, mine;
+
+    find_phase(t, tick, &at);
+    hops = stage_hops(at.stage);
+    axis = pick_axis(a, &at, &sum);
+    if (axis < 0) {
+        return e;
+    }
+    /* find_phase() has set it. NOLINTBEGIN(clang-analyzer-core.*) */
+    e.dim = at.axes[axis];
+    e.slots.radix = 0 == at.stage ? t->dims[e.dim] / 4 : 2;
+    if (at.round >= e.slots.radix - 1) {
+        return e;
+    }
+    /* NOLINTEND(clang-analyzer-core.*) */
+    up = 2 == at.stage ? 0 == sum % 2 : sum % 4 < 2;
+    mine = gr_torus_coord(t, a->rank, e.dim) / hops % e.slots.radix;
+    e.round = (uint32_t) at.round;
+    e.hops = up ? hops : -hops;
+    e.to = gr_torus_move(t, a->rank, e.dim, e.hops);
+    e.from = 0 == at.stage ? gr_torus_move(t, a->rank, e.dim, -e.hops) : e.to;
+    e.slots.weight = gr_torus_stride(t, e.dim) * hops;
+    e.slots.step = up ? 1 : -1;
+    e.slots.first = gr_wrap(mine + e.slots.step * (at.round + 1), e.slots.radix);
+    e.slots.count = e.slots.radix - 1 - at.round;
+    return e;
+}
+
+/* In dimension d, at coordinate x: groups of four are reflected, and within a group nothing is. */
+static int suh_shin_origin(const struct gr_torus *t, int d, int x, int v)
+{
+    int groups = t->dims[d] / 4;
+
+    return groups < 2 ? v : gr_wrap(2 * (x / 4) - v / 4, groups) * 4 + v % 4;
+}
+
 /* ---- both algorithms ---- */
 
 const char *gr_alltoall_name(enum gr_alltoall_algo algo)
@@ -115,8 +306,7 @@ int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus)
 
 uint32_t gr_alltoall_ticks(const struct gr_alltoall *a)
 {
-    return GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_ticks(&a->torus)
-                                           : ordered_ticks(&a->torus);
+    return GR_ALLTOALL_SUH_SHIN == a->algo ? suh_shin_ticks(&a->torus) : ordered_ticks(&a->torus);
 }
 
 int gr_alltoall_lanes(const struct gr_alltoall *a)
@@ -126,8 +316,7 @@ int gr_alltoall_lanes(const struct gr_alltoall *a)
 
 struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick)
 {
-    return GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_step(a, tick)
-                                           : ordered_step(a, lane, tick);
+    return GR_ALLTOALL_SUH_SHIN == a->algo ? suh_shin_step(a, tick) : ordered_step(a, lane, tick);
 }
 
 int gr_alltoall_origin(const struct gr_alltoall *a, int slot)
@@ -139,7 +328,7 @@ int gr_alltoall_origin(const struct gr_alltoall *a, int slot)
         int x = gr_torus_coord(t, a->rank, d), v = gr_torus_coord(t, slot, d);
 
         origin = gr_torus_at(t, origin, d,
-                             GR_ALLTOALL_SUH_SHIN == a->algo ? gr_suh_shin_origin(t, d, x, v)
+                             GR_ALLTOALL_SUH_SHIN == a->algo ? suh_shin_origin(t, d, x, v)
                                                              : ordered_origin(t, d, x, v));
     }
     return origin;

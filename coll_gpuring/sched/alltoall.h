@@ -100,20 +100,6 @@ int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k
  */
 int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
 
-/* ---- alltoall_suh_shin.c, for alltoall.c ---- */
-
-/* GR_ALLTOALL_SUH_SHIN: gr_alltoall_ticks(). */
-uint32_t gr_suh_shin_ticks(const struct gr_torus *t);
-
-/* GR_ALLTOALL_SUH_SHIN: gr_alltoall_step(); it has one lane. */
-struct gr_exchange gr_suh_shin_step(const struct gr_alltoall *a, uint32_t tick);
-
-/*
- * GR_ALLTOALL_SUH_SHIN: in dimension d, the coordinate of gr_alltoall_origin() of slot coordinate
- * v, at a rank with coordinate x.
- */
-int gr_suh_shin_origin(const struct gr_torus *t, int d, int x, int v);
-
 /* An exchange in which nothing is done. */
 static inline struct gr_exchange gr_exchange_none(uint32_t tick)
 {

@@ -10,7 +10,6 @@
 
 #include "comm/runtime.h"
 #include "engine/choose.h"
-#include "engine/comm_queues.h"
 #include "engine/op_queue.h"
 #include "engine/phases.h"
 #include "exec/executor.h"

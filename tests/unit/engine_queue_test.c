@@ -14,7 +14,6 @@
 
 #include "comm/failure.h"
 #include "comm/runtime.h"
-#include "engine/comm_queues.h"
 #include "engine/op_queue.h"
 #include "exec/executor.h"
 

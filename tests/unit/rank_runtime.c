@@ -2,10 +2,10 @@
 /* The engine's port for ranks that are threads (rank_runtime.h). */
 #include "rank_runtime.h"
 
-#include "comm/failure_messages.h"
+#include "comm/failure.h"
 #include "comm/params.h"
 #include "comm/runtime.h"
-#include "engine/comm_queues.h"
+#include "engine/op_queue.h"
 
 #include "base/errors.h"
 #include "link/pool.h"
