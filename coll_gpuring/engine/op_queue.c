@@ -17,6 +17,7 @@
 #include "comm/runtime.h"
 #include "comm/watchdog.h"
 #include "engine/phases.h"
+#include "exec/grouped.h"
 #include "exec/mailbox.h"
 #include "exec/op.h"
 #include "exec/op_end.h"
@@ -359,75 +360,31 @@ void gr_queue_append(struct gr_op *op)
     }
 }
 
-/* Begin a call on its mailbox, like one that began before. What gr_mailbox_poll() returns. */
-static int begin_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
-                      struct gr_mailbox_call *call)
+int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped *run, bool is_reduce)
 {
-    gr_mailbox_begin_again(box, call, GR_COLL_REDUCE == call->coll);
-    return gr_mailbox_poll(box, call, &queue->watch.moved);
-}
+    int rc = GR_NO_MAIL;
 
-/*
- * A call that began and waits goes on in the queue, also after an error, which its next poll meets
- * again. With busy and order_lock, since Open MPI may append to the queue meanwhile.
- */
-static void append_mail(struct gr_op_queue *queue, struct gr_op *op)
-{
-    append_locked(queue, op);
-    op->phase = GR_OP_RUNNING;
-    if (gr_mailbox_is_posted(early_box(queue, op), op->early.call)) {
-        queue->unposted = NULL;
-    }
-}
-
-int gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter)
-{
-    struct gr_op_queue *queue = op->queue;
-    bool alone, done;
-
-    if (0 != queue->comm->failed || !gr_try(&queue->busy)) {
-        return GR_NO_MAIL;
-    }
-    gr_lock(&queue->order_lock);
-    alone = NULL == queue->head;
-    if (alone) {
-        op->start = gr_stats_timed() ? gr_runtime_now() : 0;
-        op->rc = 0;
-        op->phase = GR_OP_DONE;
-        if (1 != begin_mail(queue, early_box(queue, op), op->early.call)) {
-            append_mail(queue, op);
+    if (0 == queue->comm->failed && gr_try(&queue->busy)) {
+        if (NULL == queue->head) {
+            rc = gr_grouped_run(run, is_reduce, &queue->watch.moved);
         }
+        gr_unlock(&queue->busy);
     }
-    gr_unlock(&queue->order_lock);
-    done = alone && GR_OP_DONE == op->phase;
-    if (done && 0 == op->start) {
-        gr_count_call(counter);
-    } else if (done) {
-        gr_op_count(op, false);
-    } else if (alone) {
-        enlist(queue);
-    }
-    gr_unlock(&queue->busy);
-    return alone ? done : GR_NO_MAIL;
-}
-
-int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
-                      struct gr_mailbox_call *call)
-{
-    int rc;
-
-    if (0 != queue->comm->failed || NULL != queue->head || !gr_try(&queue->busy)) {
-        return GR_NO_MAIL;
-    }
-    rc = begin_mail(queue, box, call);
-    gr_unlock(&queue->busy);
     return rc;
 }
 
 void gr_queue_go_on(struct gr_op *op)
 {
-    append_mail(op->queue, op);
-    enlist(op->queue);
+    struct gr_op_queue *queue = op->queue;
+
+    op->phase = GR_OP_RUNNING;
+    gr_lock(&queue->order_lock);
+    append_locked(queue, op);
+    if (NULL != op->early.call && gr_mailbox_is_posted(early_box(queue, op), op->early.call)) {
+        queue->unposted = NULL;
+    }
+    gr_unlock(&queue->order_lock);
+    enlist(queue);
 }
 
 /* Whether a small call waits for ranks of this node only. */

@@ -16,9 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct gr_call_counter;
-struct gr_mailbox;
-struct gr_mailbox_call;
+struct gr_grouped;
 struct gr_op;
 
 /* ---- their beginning and end (comm_queues.c) ---- */
@@ -86,20 +84,12 @@ void gr_queue_append(struct gr_op *op);
 #define GR_NO_MAIL INT_MIN /* the call has not begun, and takes the queue */
 
 /*
- * Start an op that only posts to a mailbox, which is there, and takes from it: op->early is set,
- * and its buffers are the application's; a call like it has begun with op->early.call. GR_NO_MAIL:
- * it cannot be started so, since others are before it. 1: it is done, since the other ranks have
- * posted, and it is counted in `counter`, unless it is timed. 0: it goes on in its queue.
+ * Begin a call on mailboxes of the queue, which are there, where no other call is in the queue.
+ * GR_NO_MAIL; 1: it is done; else (also after an error, which its next poll meets again) the caller
+ * adds an op at once that goes on with the call, by gr_queue_go_on(). Only one thread may add ops to
+ * the queue meanwhile.
  */
-int gr_queue_start_mail(struct gr_op *op, struct gr_call_counter *counter);
-
-/*
- * Begin a call on a mailbox of the queue, like one that began before, where no other is in the queue.
- * GR_NO_MAIL; 1: it is done; else the caller adds an op at once, with a copy of the call in
- * op->early, by gr_queue_go_on(). For processes of one thread (gr_threaded()).
- */
-int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_mailbox *box,
-                      struct gr_mailbox_call *call);
+int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped *run, bool is_reduce);
 void gr_queue_go_on(struct gr_op *op);
 
 /* ---- all queues with nonblocking ops ---- */

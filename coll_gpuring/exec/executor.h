@@ -99,10 +99,6 @@ extern const struct gr_executor gr_run_mailbox, gr_run_host, gr_run_staged, gr_r
  */
 bool gr_staged_fits(const struct gr_op *op);
 
-/* Describe what `call` waits for on the boards of box. what: its name in the text. */
-void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_call *call,
-                        const char *what, char *text, size_t size);
-
 /* The application starts a nonblocking call of the queue: nothing is on its streams behind it yet. */
 void gr_leader_mark(const struct gr_op_queue *queue);
 

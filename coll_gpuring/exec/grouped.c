@@ -2,17 +2,16 @@
 /* Sequences of mailbox calls (grouped.h). */
 #include "exec/grouped.h"
 
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int top(const struct gr_grouped *c)
 {
     return c->levels - 1;
-}
-
-/* Whether all ranks share one mailbox: then the call is one step. */
-static int is_single(const struct gr_grouped *c)
-{
-    return c->boards[0].group.n == c->p;
 }
 
 /* Levels below the top that this rank is in. */
@@ -64,12 +63,12 @@ static size_t sum(const struct gr_mailbox_call *whole, int first, int end)
 static size_t all(const struct gr_grouped *c)
 {
     const struct gr_mailbox_call *w = &c->whole;
-    int last = c->p - 1;
+    int last = c->team->p - 1;
 
     if (GR_COLL_REDUCE_SCATTER == w->coll && NULL != w->displs) {
-        return w->displs[last] + sum(w, last, c->p);
+        return w->displs[last] + sum(w, last, c->team->p);
     }
-    return GR_COLL_REDUCE_SCATTER == w->coll || GR_COLL_ALLGATHER == w->coll ? sum(w, 0, c->p)
+    return GR_COLL_REDUCE_SCATTER == w->coll || GR_COLL_ALLGATHER == w->coll ? sum(w, 0, c->team->p)
                                                                              : w->count;
 }
 
@@ -88,7 +87,7 @@ static void set_upward(struct gr_grouped *c, int level)
     now->count = all(c);
     switch (w->coll) {
     case GR_COLL_ALLGATHER:
-        now->in = 0 == level ? w->in : c->acc + sum(w, 0, c->rank) * w->reducer.elem_bytes;
+        now->in = 0 == level ? w->in : c->acc + sum(w, 0, c->team->rank) * w->reducer.elem_bytes;
         now->coll = GR_COLL_ALLGATHER;
         now->counts = c->counts;
         now->displs = c->displs;
@@ -138,7 +137,7 @@ static void set_bcast(struct gr_grouped *c, int level)
 
     c->now.coll = GR_COLL_BCAST;
     c->now.root = speaker(c, level);
-    c->now.in = c->rank == w->root ? w->in : w->out;
+    c->now.in = c->team->rank == w->root ? w->in : w->out;
     c->now.out = w->out;
     c->now.count = w->count;
 }
@@ -167,16 +166,16 @@ static void set_alltoall(struct gr_grouped *c, int step)
 {
     const struct gr_mailbox_call *w = &c->whole;
     size_t bytes = w->count * w->reducer.elem_bytes;
-    int columns = c->boards[0].group.n, rows = c->p / columns;
+    int columns = c->boards[0].group.n, rows = c->team->p / columns;
 
     c->now.coll = GR_COLL_ALLTOALL;
     c->now.out = w->out;
-    c->now.in = c->scratch;
+    c->now.in = c->team->scratch;
     c->now.count = w->count * (size_t) (0 == step ? rows : columns);
     if (0 == step) {
-        transpose(c->scratch, w->in, rows, columns, bytes);
+        transpose(c->team->scratch, w->in, rows, columns, bytes);
     } else {
-        transpose(c->scratch, w->out, columns, rows, bytes);
+        transpose(c->team->scratch, w->out, columns, rows, bytes);
     }
 }
 
@@ -186,11 +185,6 @@ static void set_step(struct gr_grouped *c)
 
     c->at = 0;
     c->now = (struct gr_mailbox_call) {.kind = c->whole.kind, .reducer = c->whole.reducer};
-    if (is_single(c)) {
-        c->now = c->whole;
-        gr_mailbox_begin(&c->boards[0].box, &c->now);
-        return;
-    }
     switch (c->whole.coll) {
     case GR_COLL_ALLTOALL:
         c->at = step;
@@ -226,25 +220,54 @@ static int steps_of(const struct gr_grouped *c)
 
 /* ---- a call ---- */
 
-void gr_grouped_begin(struct gr_grouped *c, struct gr_team *team)
+void gr_grouped_prepare(struct gr_grouped *c, struct gr_team *team)
 {
-    const struct gr_mailbox_call *w = &c->whole;
-    int use = gr_mailbox_use(w->coll, team->p);
+    int use = gr_mailbox_use(c->whole.coll, team->p);
 
+    c->team = team;
     c->boards = gr_team_boards(team, use);
-    c->scratch = team->scratch;
-    c->p = team->p;
-    c->rank = team->rank;
     c->levels = gr_group_levels(team->p);
     c->mine = gr_team_nboards(team, use);
+    c->at = 0;
+    if (1 == c->levels) {
+        gr_mailbox_prepare(&c->boards->box, &c->whole);
+    } else {
+        c->nsteps = steps_of(c);
+    }
+}
+
+void gr_grouped_begin(struct gr_grouped *c)
+{
+    const struct gr_mailbox_call *w = &c->whole;
+
+    if (1 == c->levels) {
+        gr_mailbox_begin_again(&c->boards->box, &c->whole, GR_COLL_REDUCE == w->coll);
+        return;
+    }
     c->acc = GR_COLL_REDUCE_SCATTER == w->coll ||
-                     (GR_COLL_REDUCE == w->coll && c->rank != w->root) ||
+                     (GR_COLL_REDUCE == w->coll && c->team->rank != w->root) ||
                      (GR_COLL_ALLGATHER == w->coll && NULL != w->displs)
-                 ? c->scratch
+                 ? c->team->scratch
                  : w->out;
-    c->nsteps = is_single(c) ? 1 : steps_of(c);
     c->step = 0;
     set_step(c);
+}
+
+void gr_grouped_hand_over(struct gr_grouped *to, const struct gr_grouped *from)
+{
+    if (1 == from->levels) {
+        to->whole = from->whole;
+        to->team = from->team;
+        to->boards = from->boards;
+        to->levels = 1;
+        to->at = 0;
+        return;
+    }
+    *to = *from;
+    if (NULL != to->now.counts) {
+        to->now.counts = to->counts;
+        to->now.displs = to->displs;
+    }
 }
 
 /* Copy results out of scratch. */
@@ -255,10 +278,10 @@ static void finish(const struct gr_grouped *c)
     int r;
 
     if (GR_COLL_REDUCE_SCATTER == w->coll) {
-        at = NULL != w->displs ? w->displs[c->rank] : sum(w, 0, c->rank);
-        memcpy(w->out, c->acc + at * elem, sum(w, c->rank, c->rank + 1) * elem);
+        at = NULL != w->displs ? w->displs[c->team->rank] : sum(w, 0, c->team->rank);
+        memcpy(w->out, c->acc + at * elem, sum(w, c->team->rank, c->team->rank + 1) * elem);
     }
-    for (r = 0; GR_COLL_ALLGATHER == w->coll && NULL != w->displs && r < c->p; r++) {
+    for (r = 0; GR_COLL_ALLGATHER == w->coll && NULL != w->displs && r < c->team->p; r++) {
         n = sum(w, r, r + 1);
         memcpy(w->out + w->displs[r] * elem, c->acc + at * elem, n * elem);
         at += n;
@@ -269,17 +292,60 @@ int gr_grouped_poll(struct gr_grouped *c, uint64_t *moved)
 {
     int rc;
 
+    if (1 == c->levels) {
+        return gr_mailbox_poll(&c->boards->box, &c->whole, moved);
+    }
     for (;;) {
         rc = gr_mailbox_poll(&c->boards[c->at].box, &c->now, moved);
         if (1 != rc) {
             return rc;
         }
         if (++c->step == c->nsteps) {
-            if (!is_single(c)) {
-                finish(c);
-            }
+            finish(c);
             return 1;
         }
         set_step(c);
     }
+}
+
+/* ---- in words ---- */
+
+struct gr_label_pair gr_grouped_difference(const struct gr_grouped *c)
+{
+    const struct gr_group *g = group(c, c->at);
+    struct gr_label_pair pair = gr_mailbox_difference(&c->boards[c->at].box, gr_grouped_now(c));
+
+    pair.rank = g->first + pair.rank * g->step;
+    return pair;
+}
+
+void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_call *call,
+                        const char *what, char *text, size_t size)
+{
+    const struct gr_mailbox *box = &boards->box;
+    const struct gr_group *g = &boards->group;
+    int *ranks = gr_calloc((size_t) box->p, sizeof(int)), n, k;
+    size_t used = (size_t) snprintf(text, size, "%s, step %d (%s), waits for rank", what,
+                                    call->next, box->posted == call->epoch - 1 ? "post" : "take");
+
+    if (NULL != ranks) {
+        n = gr_mailbox_waits_for(box, call, ranks);
+        for (k = 0; k < n; k++) {
+            ranks[k] = g->first + ranks[k] * g->step;
+        }
+        gr_text_ranks(text, size, used, ranks, n);
+    }
+    free(ranks);
+}
+
+void gr_grouped_explain(const struct gr_grouped *c, char *text, size_t size)
+{
+    char what[32] = "mailbox";
+
+    if (1 != c->levels) {
+        snprintf(what, sizeof(what),
+                 GR_COLL_ALLTOALL == c->whole.coll ? "mailbox, dimension %d" : "mailbox, level %d",
+                 c->at);
+    }
+    gr_mailbox_explain(gr_grouped_at(c), gr_grouped_now(c), what, text, size);
 }

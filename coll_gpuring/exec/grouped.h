@@ -29,12 +29,11 @@ struct gr_grouped {
     struct gr_mailbox_call whole; /* set by the caller; kept until the call is done */
 
     /* Private, from here on. */
-    struct gr_mailbox_call now; /* the step's call on its mailbox */
+    struct gr_mailbox_call now; /* of several steps: the present step's call on its mailbox */
+    struct gr_team *team;       /* borrowed */
     struct gr_boards *boards;   /* of the team: [level], or row and column. Borrowed */
-    unsigned char *scratch;     /* of the team. Borrowed */
-    unsigned char *acc;         /* where results come together: whole.out or scratch */
-    int p, rank;                /* of the team */
-    int levels;                 /* levels that the team's groups have */
+    unsigned char *acc;         /* where results come together: whole.out or the team's scratch */
+    int levels;                 /* that the team's groups have; 1: the call is `whole`, one step */
     int mine;   /* levels, or dimensions of the grid, that have a group of this rank */
     int nsteps; /* calls of mailboxes in the sequence */
     int step;   /* number of the present one, from 0 */
@@ -43,11 +42,15 @@ struct gr_grouped {
     size_t counts[GR_GROUP_MOST], displs[GR_GROUP_MOST];
 };
 
+/* Find the steps of the call whose `whole` is set, but for its buffers. The boards may come later. */
+void gr_grouped_prepare(struct gr_grouped *call, struct gr_team *team);
+
 /*
- * Begin the call whose `whole` is set. The team has the boards, and no other call of them is begun
- * and not done, but for calls on single mailboxes that were posted early.
+ * Begin a call that was prepared, perhaps with other buffers than the last time. The team has the
+ * boards, and no other call of them is begun and not done, but for calls on single mailboxes that
+ * were posted early.
  */
-void gr_grouped_begin(struct gr_grouped *call, struct gr_team *team);
+void gr_grouped_begin(struct gr_grouped *call);
 
 /*
  * Go on. 1: the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). Negative: as
@@ -56,10 +59,41 @@ void gr_grouped_begin(struct gr_grouped *call, struct gr_team *team);
  */
 int gr_grouped_poll(struct gr_grouped *call, uint64_t *moved);
 
-/* The boards of the present step. */
+/*
+ * Begin a call that was prepared, and go on as far as possible: as gr_grouped_begin() and
+ * gr_grouped_poll(), inline for the one step of a call among few.
+ */
+static GR_INLINE int gr_grouped_run(struct gr_grouped *call, bool is_reduce, uint64_t *moved)
+{
+    struct gr_mailbox *box = &call->boards->box;
+
+    if (1 != call->levels) {
+        gr_grouped_begin(call);
+        return gr_grouped_poll(call, moved);
+    }
+    gr_mailbox_begin_again(box, &call->whole, is_reduce);
+    return gr_mailbox_post(box, &call->whole) ? gr_mailbox_take(box, &call->whole, moved) : 0;
+}
+
+/* Let `to` go on with a call that was begun, in the place of `from`, which may begin another. */
+void gr_grouped_hand_over(struct gr_grouped *to, const struct gr_grouped *from);
+
+/* The present step, and its boards. */
+static inline const struct gr_mailbox_call *gr_grouped_now(const struct gr_grouped *call)
+{
+    return 1 == call->levels ? &call->whole : &call->now;
+}
 static inline const struct gr_boards *gr_grouped_at(const struct gr_grouped *call)
 {
     return &call->boards[call->at];
 }
+
+/* After an error of a poll: the post that is not of the present step, by the team's rank. */
+struct gr_label_pair gr_grouped_difference(const struct gr_grouped *call);
+
+/* What a call waits for, in words; of one on the boards of a mailbox: what: its name there. */
+void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_call *call,
+                        const char *what, char *text, size_t size);
+void gr_grouped_explain(const struct gr_grouped *call, char *text, size_t size);
 
 #endif

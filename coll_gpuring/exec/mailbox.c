@@ -161,8 +161,8 @@ static inline void prefetch_read(const unsigned char *data, size_t bytes)
 }
 
 /* Reduce a part of all ranks' posts. Returns whether all have been taken. */
-static inline int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call,
-                                 const struct part *part, uint64_t *moved)
+static GR_INLINE int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                    const struct part *part, uint64_t *moved)
 {
     size_t elem = call->reducer.elem_bytes, offset = part->at * elem;
     const unsigned char *own = NULL, *first = call->out, *data;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executor: steps over links in host memory, with the stepper. Buffers on a device are copied
- * before and after them. mpi/staging/overlap.c and agreements between nodes
- * (engine/call_agreement.c) use the same functions, all of them on op->kept.plan and op->run.host.
+ * Executor: steps over links in host memory, with the stepper. run_staged.c, which copies buffers on
+ * a device before and after them, and agreements between nodes (engine/call_agreement.c) use the
+ * same functions, all of them on op->kept.plan and op->run.host.
  */
 #ifndef GR_EXEC_RUN_HOST_H
 #define GR_EXEC_RUN_HOST_H

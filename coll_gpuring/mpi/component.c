@@ -132,7 +132,6 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     module->all_gpu = false;
     module->op = NULL;
     memset(module->plans, 0, sizeof(module->plans));
-    module->hosts[0] = module->hosts[1] = NULL;
     atomic_init(&module->decided, false);
     module->refused = -1;
     atomic_init(&module->stage, NULL);

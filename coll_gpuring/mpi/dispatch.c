@@ -52,37 +52,21 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
 
 /* ---- a driver that was loaded after MPI_Init ---- */
 
-static int classify_late(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                         bool *device)
+/*
+ * For calls that gpuring takes on a communicator whose ranks expected no device buffers. Sets
+ * *device if this call has some all the same, waits for their default streams as
+ * mca_coll_gpuring_classify_buffers() does, and reports it once. OMPI error code.
+ */
+static int find_late_buffers(const struct gr_call *call, bool *device)
 {
     static atomic_bool said;
-    int rc;
+    int rc = gr_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, device) : OMPI_SUCCESS;
 
-    if (!gr_gpu_loaded()) {
-        module->hosts[0] = call->sbuf;
-        module->hosts[1] = call->rbuf;
-        return OMPI_SUCCESS;
-    }
-    rc = mca_coll_gpuring_classify_buffers(call, device);
     if (OMPI_SUCCESS == rc && *device && !atomic_exchange(&said, true)) {
         gr_warn("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
                 gr_ompi_name(call->comm));
     }
     return rc;
-}
-
-/*
- * For calls that gpuring takes on a communicator whose ranks expected no device buffers. Sets
- * *device if this call has some all the same, waits for their default streams as
- * mca_coll_gpuring_classify_buffers() does, and reports it once. The buffers of the last call
- * without a driver are host memory. OMPI error code.
- */
-static inline int find_late_buffers(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                                    bool *device)
-{
-    bool known = module->hosts[0] == call->sbuf && module->hosts[1] == call->rbuf;
-
-    return known ? OMPI_SUCCESS : classify_late(module, call, device);
 }
 
 /* ---- calls ---- */
@@ -147,7 +131,7 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
     }
     if (gr_call_has_buffers(call->id)) {
         rc = module->comm.gpu ? mca_coll_gpuring_classify_buffers(call, &device)
-                              : find_late_buffers(module, call, &device);
+                              : find_late_buffers(call, &device);
         op->stages = module->comm.gpu || device;
     }
     if (OMPI_SUCCESS != rc) {

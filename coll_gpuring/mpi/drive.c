@@ -84,7 +84,11 @@ static void end(struct gr_mpi_op *op)
     gr_op_end(base, rc);
 }
 
-void mca_coll_gpuring_op_complete(struct gr_mpi_op *op)
+/*
+ * Complete the request of a nonblocking op that is done. Whoever waits for the request may free it,
+ * and the op with it, before this returns.
+ */
+static void complete(struct gr_mpi_op *op)
 {
     ompi_request_t *mpi_request = op->mpi_request;
 
@@ -104,7 +108,7 @@ static void serve(struct gr_op *op, bool here)
         end(gr_mpi_op(op));
     }
     if (op->nonblocking && here) {
-        mca_coll_gpuring_op_complete(gr_mpi_op(op));
+        complete(gr_mpi_op(op));
     } else if (op->nonblocking) {
         gr_queue_keep(op);
     }

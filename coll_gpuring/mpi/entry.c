@@ -27,12 +27,17 @@ static GR_INLINE int enter_blocking(mca_coll_gpuring_module_t *module, const str
                                     enum gr_call_id id)
 {
     int rc = GR_NO_PLAN;
+    struct gr_call copy; /* see gr_plan_find() */
 
     if (NULL != module->plans[GR_ORDER_BLOCKING] &&
         OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {
         rc = gr_plan_run(module, call, id);
     }
-    return OMPI_SUCCESS == rc ? rc : enter_without_plan(module, call, rc);
+    if (OMPI_SUCCESS != rc) {
+        copy = *call;
+        rc = enter_without_plan(module, &copy, rc);
+    }
+    return rc;
 }
 
 /*

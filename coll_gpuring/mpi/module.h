@@ -36,7 +36,6 @@ typedef struct mca_coll_gpuring_module {
     struct gr_mpi_op *op; /* of blocking calls (request.h); NULL: none at present. Owned */
     struct gr_plans *plans[GR_NORDERS]; /* of calls of each order (plan.h); NULL: none. Owned */
 
-    const void *hosts[2]; /* send and receive buffer of the last call without a CUDA driver */
     _Atomic(struct gr_stage *) stage; /* kept for blocking fallbacks; NULL: none, or in use */
 } mca_coll_gpuring_module_t;
 

@@ -86,12 +86,6 @@ int mca_coll_gpuring_op_do(struct gr_mpi_op *op);
  */
 void mca_coll_gpuring_ops_start(struct gr_mpi_op *const *ops, size_t n);
 
-/*
- * Complete the request of a nonblocking op that is done. Whoever waits for the request may free it,
- * and the op with it, before this returns.
- */
-void mca_coll_gpuring_op_complete(struct gr_mpi_op *op);
-
 END_C_DECLS
 
 #endif

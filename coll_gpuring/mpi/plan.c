@@ -79,7 +79,7 @@ struct gr_plan_of_call *mca_coll_gpuring_plan_by_hash(struct gr_plans *plans,
 
 /* ---- a call ---- */
 
-/* rc: of gr_mailbox_poll(). GR_DONE, GR_AGAIN, or GR_ERR_..., which is reported. */
+/* rc: of gr_grouped_poll(). GR_DONE, GR_AGAIN, or GR_ERR_..., which is reported. */
 static int polled(struct gr_plan_of_call *plan, int rc)
 {
     struct gr_label_pair pair;
@@ -87,15 +87,14 @@ static int polled(struct gr_plan_of_call *plan, int rc)
     if (rc >= 0) {
         return rc > 0 ? GR_DONE : GR_AGAIN;
     }
-    pair = gr_mailbox_difference(&plan->boards->box, &plan->call);
-    pair.rank = plan->boards->group.first + pair.rank * plan->boards->group.step;
+    pair = gr_grouped_difference(&plan->run);
     gr_report_difference(plan->queue->comm, plan->kind.id, plan->queue->seq, rc, &pair);
     return rc;
 }
 
 static int poll(struct gr_plan_of_call *plan, uint64_t *moved)
 {
-    return polled(plan, gr_mailbox_poll(&plan->boards->box, &plan->call, moved));
+    return polled(plan, gr_grouped_poll(&plan->run, moved));
 }
 
 static int poll_again(void *ctx, uint64_t *moved)
@@ -107,7 +106,7 @@ static void explain(void *ctx, char *text, size_t size)
 {
     const struct gr_plan_of_call *plan = ctx;
 
-    gr_mailbox_explain(plan->boards, &plan->call, "mailbox", text, size);
+    gr_grouped_explain(&plan->run, text, size);
 }
 
 int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc)
@@ -142,27 +141,29 @@ static void set_op(struct gr_mpi_op *op, const struct gr_plan_of_call *plan,
     base->exec = &gr_run_mailbox;
     base->has_buffers = true;
     base->seq = ++plan->queue->seq;
-    base->run.mailbox.whole = plan->call;
-    gr_plan_set_buffers(&base->run.mailbox.whole, plan, &op->call, call->id);
-    base->early = (struct gr_early_post) {&base->run.mailbox.whole, GR_ALGO_MAILBOX};
+    gr_grouped_hand_over(&base->run.mailbox, &plan->run);
+    /* the plan may go before the call */
+    base->run.mailbox.whole.reducer.ctx = base->run.mailbox.now.reducer.ctx = &op->call;
+    if (1 == plan->run.levels) {
+        base->early = (struct gr_early_post) {&base->run.mailbox.whole, GR_ALGO_MAILBOX};
+    }
 }
 
 bool mca_coll_gpuring_plan_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                  struct gr_plan_begun *begun)
 {
     struct gr_plan_of_call *plan = gr_plan_of(module, GR_ORDER_NONBLOCKING, call, call->id);
-    bool timed = gr_stats_timed();
 
     if (NULL == plan) {
         return false;
     }
-    begun->start = timed ? gr_runtime_now() : 0;
-    gr_plan_set_buffers(&plan->call, plan, call, call->id);
-    begun->rc = gr_queue_try_mail(plan->queue, &plan->boards->box, &plan->call);
+    begun->start = plan->timed ? gr_runtime_now() : 0;
+    gr_plan_set_buffers(&plan->run.whole, plan, call, call->id);
+    begun->rc = gr_queue_try_mail(plan->queue, &plan->run, GR_CALL_REDUCE == call->id);
     begun->plan = plan;
     if (1 == begun->rc) {
         ++plan->queue->seq;
-        gr_plan_count(plan, module->comm.size, timed, begun->start);
+        gr_plan_count(plan, begun->start);
         begun->plan = NULL;
     }
     return true;
@@ -182,13 +183,12 @@ void mca_coll_gpuring_plan_go_on(const struct gr_plan_begun *begun, const struct
 
 /* ---- making one ---- */
 
-/* Whether the op's call, which is prepared or done, only posts to a mailbox and takes from it. */
+/* Whether the op's call, which is prepared or done, only posts to mailboxes and takes from them. */
 static bool may_have_plan(const struct gr_mpi_op *op)
 {
     const struct gr_op *base = &op->base;
 
-    return &gr_run_mailbox == base->exec && NULL != base->early.call &&
-           GR_ALGO_MAILBOX == base->early.use && !base->comm->gpu && !op->stages &&
+    return &gr_run_mailbox == base->exec && !base->comm->gpu && !op->stages &&
            GR_FINISH_NONE == op->finish &&
            gr_settings.verbose < 2; /* which says each call's choice */
 }
@@ -215,13 +215,13 @@ static const unsigned char token = 1;
 /* The op's lists serve its next call. */
 static void copy_lists(struct gr_plan_of_call *plan, const struct gr_mpi_op *op)
 {
-    const struct gr_mailbox_call *whole = &op->base.run.mailbox.whole;
+    struct gr_mailbox_call *whole = &plan->run.whole;
     size_t p = (size_t) plan->queue->comm->size;
 
     memcpy(plan->lists, whole->counts, p * sizeof(*plan->lists));
     memcpy(plan->lists + p, whole->displs, p * sizeof(*plan->lists));
-    plan->call.counts = plan->lists;
-    plan->call.displs = plan->lists + p;
+    whole->counts = plan->lists;
+    whole->displs = plan->lists + p;
     if (GR_CALL_ALLGATHERV == plan->kind.id) {
         plan->lowest =
             whole->out - mca_coll_gpuring_contiguous_start(op->call.rbuf, op->call.rtype);
@@ -237,12 +237,13 @@ static struct gr_plan_of_call *plan_new(const struct gr_mpi_op *op, const struct
         plan->kind = *kind;
         mca_coll_gpuring_plan_count(&plan->counter, op);
         plan->queue = op->base.queue;
-        plan->boards = gr_team_boards(op->base.queue->team, GR_ALGO_MAILBOX);
-        plan->call = op->base.run.mailbox.whole;
+        plan->timed = gr_stats_timed();
+        gr_grouped_hand_over(&plan->run, &op->base.run.mailbox);
+        plan->reduced = op->call;
+        plan->run.whole.reducer.ctx = &plan->reduced;
         if (GR_CALL_BARRIER == kind->id) {
-            plan->call.in = &token;
+            plan->run.whole.in = &token;
         }
-        gr_mailbox_prepare(&plan->boards->box, &plan->call);
         plan->hosts[0] = op->call.sbuf;
         plan->hosts[1] = op->call.rbuf;
         if (n > 0) {
@@ -260,6 +261,12 @@ static void plan_free(struct gr_plan_of_call *plan)
     }
 }
 
+_Static_assert(GR_NORDERS * sizeof(struct gr_plans) +
+                       GR_NORDERS * GR_PLANS * sizeof(struct gr_plan_of_call) +
+                       GR_PLANS * 2 * GR_PLAN_LIST_RANKS * sizeof(size_t) <=
+                   64 << 10,
+               "a communicator's plans take at most 64 KiB");
+
 void mca_coll_gpuring_plan_make(mca_coll_gpuring_module_t *module, const struct gr_mpi_op *op)
 {
     struct gr_plans **of_order = &module->plans[op->base.queue->order], *plans;
@@ -270,8 +277,9 @@ void mca_coll_gpuring_plan_make(mca_coll_gpuring_module_t *module, const struct 
 
     if (!may_have_plan(op) || !gr_plan_find_kind(&op->call, op->call.id, &kind) ||
         /* several calls may wait, and need the lists of a plan that is replaced meanwhile */
-        (GR_ORDER_NONBLOCKING == op->base.queue->order && gr_plan_has_lists(kind.id)) ||
-        GR_LINKS_THERE != gr_team_links(op->base.queue->team, GR_ALGO_MAILBOX, 0, 1)) {
+        (gr_plan_has_lists(kind.id) && (GR_ORDER_NONBLOCKING == op->base.queue->order ||
+                                        op->base.comm->size > GR_PLAN_LIST_RANKS)) ||
+        GR_LINKS_THERE != op->base.exec->links(&op->base)) {
         return;
     }
     if (NULL == *of_order) { /* many communicators have one call */

@@ -2,15 +2,15 @@
 /*
  * Plans: what a rank keeps of a kind of call, so that the next call of the kind decides nothing.
  *
- * A plan holds for calls in host memory among ranks that share one mailbox (exec/mailbox.h), without
- * a copy of their own: the buffers are one run of bytes each. Whether a call is of the kind follows
- * from its arguments alone: collective, root, bytes, and for reductions type and operation. Nothing in
- * a plan was agreed on with other ranks, so a rank may lose one, or not make it for lack of memory: its
- * call is then dispatched anew, to the same mailbox.
+ * A plan holds for calls in host memory among ranks of one node, through mailboxes
+ * (exec/grouped.h), without a copy of their own: the buffers are one run of bytes each. Whether a
+ * call is of the kind follows from its arguments alone: collective, root, bytes, and for reductions
+ * type and operation. Nothing in a plan was agreed on with other ranks, so a rank may lose one, or
+ * not make it for lack of memory: its call is then dispatched anew, to the same mailbox.
  *
- * The first calls of a kind go through dispatch.c. The second in a row makes the plan.
- * Blocking and nonblocking calls have mailboxes of their own, and plans. A persistent request is its
- * own plan (request.c).
+ * The first calls of a kind go through dispatch.c. The second in a row makes the plan. Blocking and
+ * nonblocking calls have mailboxes of their own, and plans. A persistent request is its own plan
+ * (request.c).
  */
 #ifndef GR_MPI_PLAN_H
 #define GR_MPI_PLAN_H
@@ -20,13 +20,11 @@
 #include "comm/collectives.h"
 #include "comm/devices.h"
 #include "comm/runtime.h"
-#include "exec/mailbox.h"
+#include "exec/grouped.h"
 #include "mpi/call.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"
 #include "mpi/runtime.h"
-
-#include "link/team.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -53,19 +51,22 @@ struct gr_call_kind {
 struct gr_plan_of_call {
     struct gr_call_kind kind;
     struct gr_call_counter counter;
-    struct gr_op_queue *queue;   /* of the calls' order; borrowed */
-    struct gr_boards *boards;    /* of the queue; borrowed */
-    struct gr_mailbox_call call; /* blocking calls, one at a time: of now, or of the last one */
-    const void *hosts[2];        /* its buffers: they are in host memory */
-    ptrdiff_t lowest;            /* allgatherv: of the displacements, in bytes, or 0 */
+    struct gr_op_queue *queue; /* of the calls' order; borrowed */
+    struct gr_grouped run;     /* blocking calls, one at a time: of now, or of the last one */
+    const void *hosts[2];      /* its buffers: they are in host memory */
+    struct gr_call reduced;    /* type and operation, for Open MPI's reduction */
+    bool timed;                /* the times of calls are wanted */
+    ptrdiff_t lowest;          /* allgatherv: of the displacements, in bytes, or 0 */
     /*
-     * allgatherv, reduce_scatter: [rank]: elements or bytes of the block, as in call.counts; then
-     * [rank]: where it lies, as in call.displs
+     * allgatherv, reduce_scatter: [rank]: elements or bytes of the block, as in run.whole.counts;
+     * then [rank]: where it lies, as in run.whole.displs
      */
     size_t lists[];
 };
 
-#define GR_PLANS 32 /* most of a communicator, a power of two */
+/* Most plans of an order, a power of two; and most ranks of one with lists: 64 KiB hold all. */
+#define GR_PLANS 32
+#define GR_PLAN_LIST_RANKS 32
 
 /* A communicator's plans. All zero: there are none. */
 struct gr_plans {
@@ -75,8 +76,8 @@ struct gr_plans {
 };
 
 /*
- * Whether the op, which is prepared, only posts to a mailbox and takes from it, in the buffers of its
- * call: then nothing of it changes when it is started again.
+ * Whether the op, which is prepared, only posts to mailboxes and takes from them, in the buffers of
+ * its call: then nothing of it changes when it is started again.
  */
 bool mca_coll_gpuring_plan_fits(const struct gr_mpi_op *op);
 
@@ -95,8 +96,8 @@ struct gr_plan_of_call *mca_coll_gpuring_plan_by_hash(struct gr_plans *plans,
                                                       const struct gr_call *call);
 
 /*
- * Wait for the other ranks, whose posts have not all come yet: the first gr_mailbox_take() returned
- * rc, or none could be done (0). 0, or GR_ERR_..., which has been reported.
+ * Wait for the other ranks, whose posts have not all come yet: gr_grouped_run() returned rc. 0, or
+ * GR_ERR_..., which has been reported.
  */
 int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc);
 
@@ -104,7 +105,7 @@ int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc);
 struct gr_plan_begun {
     struct gr_plan_of_call *plan; /* NULL: the call is done, and counted */
     double start;                 /* when it began; 0: it is not timed */
-    int rc;                       /* of its first poll, or GR_NO_MAIL */
+    int rc;                       /* of gr_queue_try_mail() */
 };
 
 /*
@@ -117,8 +118,8 @@ void mca_coll_gpuring_plan_go_on(const struct gr_plan_begun *begun, const struct
                                  struct gr_mpi_op *op);
 
 /*
- * A blocking call without a plan is done, or a nonblocking one is prepared: make a plan, where there
- * may be one and it pays.
+ * A blocking call without a plan is done, or a nonblocking one is prepared: make a plan, where
+ * there may be one and it pays.
  */
 void mca_coll_gpuring_plan_make(mca_coll_gpuring_module_t *module, const struct gr_mpi_op *op);
 
@@ -197,21 +198,27 @@ static GR_INLINE bool gr_plan_is_of(const struct gr_plan_of_call *plan,
            (!gr_plan_has_lists(id) || mca_coll_gpuring_plan_has_blocks(plan, call));
 }
 
-/* Mostly it is that of the collective's last call. NULL: none. */
+/*
+ * Mostly it is that of the collective's last call. NULL: none. Here and below, what is not inline
+ * gets a copy of the call: so compilers keep it in registers.
+ */
 static GR_INLINE struct gr_plan_of_call *gr_plan_find(struct gr_plans *plans,
                                                       const struct gr_call *call,
                                                       enum gr_call_id id)
 {
     struct gr_plan_of_call *plan;
     struct gr_call_kind kind;
+    struct gr_call other;
 
     if (!gr_plan_find_kind(call, id, &kind)) {
         return NULL;
     }
     plan = plans->last[id];
-    return NULL != plan && gr_plan_is_of(plan, &kind, call, id)
-               ? plan
-               : mca_coll_gpuring_plan_by_hash(plans, call);
+    if (NULL != plan && gr_plan_is_of(plan, &kind, call, id)) {
+        return plan;
+    }
+    other = *call;
+    return mca_coll_gpuring_plan_by_hash(plans, &other);
 }
 
 /* ---- a call ---- */
@@ -239,7 +246,8 @@ static inline size_t gr_plan_own_block(const struct gr_plan_of_call *plan)
 {
     size_t rank = (size_t) plan->queue->comm->rank;
 
-    return gr_plan_has_lists(plan->kind.id) ? plan->call.displs[rank] : rank * plan->kind.count;
+    return gr_plan_has_lists(plan->kind.id) ? plan->run.whole.displs[rank]
+                                            : rank * plan->kind.count;
 }
 
 /* Buffers in the terms of mailboxes; mpi/buffers.c does it for all calls. */
@@ -263,7 +271,6 @@ static GR_INLINE void gr_plan_set_buffers(struct gr_mailbox_call *now,
     default:
         now->out = call->rbuf;
         now->in = plan->kind.in_place ? call->rbuf : call->sbuf;
-        now->reducer.ctx = (void *) call;
     }
 }
 
@@ -277,28 +284,25 @@ static GR_INLINE struct gr_plan_of_call *gr_plan_of(mca_coll_gpuring_module_t *m
     return NULL != plan && gr_plan_in_host_memory(plan, call) ? plan : NULL;
 }
 
-/* Count a call that is done; timed: it began at `start`. */
-static GR_INLINE void gr_plan_count(struct gr_plan_of_call *plan, int ranks, bool timed,
-                                    double start)
+/* Count a call that is done; where calls are timed, it began at `start`. */
+static GR_INLINE void gr_plan_count(struct gr_plan_of_call *plan, double start)
 {
-    if (timed) {
-        gr_stats_call(plan->kind.id, GR_ALGO_MAILBOX, false, ranks, plan->counter.bytes,
-                      1e6 * (gr_runtime_now() - start));
+    if (plan->timed) {
+        gr_stats_call(plan->kind.id, GR_ALGO_MAILBOX, false, plan->queue->comm->size,
+                      plan->counter.bytes, 1e6 * (gr_runtime_now() - start));
     } else {
         gr_count_call(&plan->counter);
     }
 }
 
 /*
- * Do a blocking call by its plan. GR_NO_PLAN, or an OMPI error code, with which the communicator has
- * failed. The module has plans, and its communicator has not failed.
+ * Do a blocking call by its plan. GR_NO_PLAN, or an OMPI error code, with which the communicator
+ * has failed. The module has plans, and its communicator has not failed.
  */
 static GR_INLINE int gr_plan_run(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                  enum gr_call_id id)
 {
     struct gr_plan_of_call *plan = gr_plan_of(module, GR_ORDER_BLOCKING, call, id);
-    bool timed = gr_stats_timed();
-    struct gr_mailbox *box;
     uint64_t moved = 0;
     double start = 0;
     int rc;
@@ -306,22 +310,20 @@ static GR_INLINE int gr_plan_run(mca_coll_gpuring_module_t *module, const struct
     if (NULL == plan) {
         return GR_NO_PLAN;
     }
-    if (timed) {
+    if (plan->timed) {
         start = gr_runtime_now();
     }
-    box = &plan->boards->box;
     ++plan->queue->seq;
-    gr_plan_set_buffers(&plan->call, plan, call, id);
-    gr_mailbox_begin_again(box, &plan->call, GR_CALL_REDUCE == id);
+    gr_plan_set_buffers(&plan->run.whole, plan, call, id);
     /* no call of this order is before it */
-    rc = gr_mailbox_post(box, &plan->call) ? gr_mailbox_take(box, &plan->call, &moved) : 0;
+    rc = gr_grouped_run(&plan->run, GR_CALL_REDUCE == id, &moved);
     if (1 != rc) {
         rc = mca_coll_gpuring_plan_wait(plan, rc);
         if (0 != rc) {
             return mca_coll_gpuring_to_ompi(rc);
         }
     }
-    gr_plan_count(plan, module->comm.size, timed, start);
+    gr_plan_count(plan, start);
     return OMPI_SUCCESS;
 }
 

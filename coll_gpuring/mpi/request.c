@@ -160,21 +160,36 @@ static int fail_start(mca_coll_gpuring_request_t *request, int rc)
     return mca_coll_gpuring_mpi_code(rc);
 }
 
-/* Start a request whose plan is its op. False: it is to be started as all others. */
-static bool start_by_plan(mca_coll_gpuring_request_t *request)
+/*
+ * Start a request whose plan is its op. False: it is to be started as all others. Where the other
+ * ranks have posted, it is done, and stays complete; persistent requests have no callbacks.
+ */
+static inline bool start_by_plan(mca_coll_gpuring_request_t *request)
 {
+    struct gr_op *op = &request->op.base;
+    double start = 0;
     int rc;
 
     if (!request->has_plan) {
         return false;
     }
-    request->super.super.req_complete = REQUEST_PENDING;
-    rc = gr_queue_start_mail(&request->op.base, &request->counter);
-    if (1 == rc) {
-        mca_coll_gpuring_op_complete(&request->op);
-    } else if (GR_NO_MAIL == rc) {
-        request->super.super.req_complete = REQUEST_COMPLETED;
+    if (gr_stats_timed()) {
+        start = gr_runtime_now();
+    }
+    rc = gr_queue_try_mail(request->queue, &op->run.mailbox, GR_CALL_REDUCE == op->id);
+    if (GR_NO_MAIL == rc) {
         return false;
+    }
+    request->super.super.req_state = OMPI_REQUEST_ACTIVE;
+    request->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
+    op->start = start;
+    if (1 != rc) {
+        request->super.super.req_complete = REQUEST_PENDING;
+        gr_queue_go_on(op);
+    } else if (0 == start) {
+        gr_count_call(&request->counter);
+    } else {
+        gr_op_count(op, false);
     }
     return true;
 }
@@ -188,8 +203,8 @@ static void find_plan(mca_coll_gpuring_request_t *request)
     }
 }
 
-/* MPI_Start and MPI_Startall: all at once. */
-static int request_start(size_t count, ompi_request_t **handles)
+/* Not inline: what it saves of registers, requests with a plan need not save. */
+__attribute__((noinline)) static int start_by_queue(size_t count, ompi_request_t **handles)
 {
     struct gr_mpi_op *ops[64];
     size_t k, n = 0;
@@ -199,13 +214,13 @@ static int request_start(size_t count, ompi_request_t **handles)
     for (k = 0; k < count; k++) {
         mca_coll_gpuring_request_t *request = (mca_coll_gpuring_request_t *) handles[k];
 
+        if (start_by_plan(request)) {
+            continue;
+        }
         request->super.super.req_state = OMPI_REQUEST_ACTIVE;
         request->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
         if (0 == request->op.base.data.bytes) {
             continue; /* nothing to do: it stays complete */
-        }
-        if (start_by_plan(request)) {
-            continue;
         }
         one = OMPI_SUCCESS;
         if (request->op.stages) {
@@ -232,6 +247,17 @@ static int request_start(size_t count, ompi_request_t **handles)
         mca_coll_gpuring_ops_start(ops, n);
     }
     return rc;
+}
+
+/* MPI_Start and MPI_Startall: all at once. */
+static int request_start(size_t count, ompi_request_t **handles)
+{
+    size_t k = 0;
+
+    while (k < count && start_by_plan((mca_coll_gpuring_request_t *) handles[k])) {
+        k++;
+    }
+    return k == count ? OMPI_SUCCESS : start_by_queue(count - k, handles + k);
 }
 
 static void request_construct(mca_coll_gpuring_request_t *request)

@@ -131,7 +131,8 @@ static void enter(struct ex_world *w, const struct ex_case *c, int r)
     ex_buffers_make(&h->buffers, c, w->params.p, r);
     h->call.whole = ex_mail(c, &h->buffers);
     h->done = 0;
-    gr_grouped_begin(&h->call, w->ranks[r].team);
+    gr_grouped_prepare(&h->call, w->ranks[r].team);
+    gr_grouped_begin(&h->call);
 }
 
 /* Poll all ranks but one often enough for anything. Returns how many are through. */

@@ -140,7 +140,8 @@ static void rank_begin(struct ex_rank *r)
     r->mail.whole = ex_mail(c, &r->buffers);
     r->posted = 0;
     if (is_grouped(r)) {
-        gr_grouped_begin(&r->mail, r->team);
+        gr_grouped_prepare(&r->mail, r->team);
+        gr_grouped_begin(&r->mail);
     } else {
         gr_mailbox_begin(&r->team->boards[GR_BOARDS_MAILBOX].box, &r->mail.whole);
     }
