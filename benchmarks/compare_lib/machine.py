@@ -81,11 +81,11 @@ def end(process):
         time.sleep(0.05)
 
 
-def run(command, env, limit):
-    """Runs a command for at most limit seconds. Its output goes to files: no rank left behind blocks this process."""
+def run(command, env, limit, stdin=subprocess.DEVNULL):
+    """Runs a command for at most limit seconds, or None. Its output goes to files: no rank left behind blocks this process."""
     late = False
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+        process = subprocess.Popen(command, env=env, stdin=stdin, stdout=out, stderr=err,
                                    start_new_session=True)
         try:
             process.wait(limit)

@@ -21,6 +21,14 @@ def find_python():
     return None
 
 
+def run(python, program, what):
+    """Has a program draw what it gets as JSON. Returns None, or what went wrong in one line."""
+    done = subprocess.run([python, "-B", os.path.realpath(program)], input=json.dumps(what), universal_newlines=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    lines = done.stderr.strip().split("\n")
+    return None if done.returncode == 0 else f"no plot: {lines[-1]}"
+
+
 def write(python, path, data, cells, limit):
     """Returns None, or what went wrong in one line."""
     drawn = {name: [(c.bytes, c.ratio, c.same) for c in rows if c.ratio] for name, rows in cells.items()}
@@ -32,10 +40,7 @@ def write(python, path, data, cells, limit):
             "panels": [p for p in drawn.items() if p[1]]}
     if not what["panels"]:
         return "no plot: no cell has a ratio"
-    done = subprocess.run([python, "-B", os.path.realpath(__file__)], input=json.dumps(what), universal_newlines=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    lines = done.stderr.strip().split("\n")
-    return None if done.returncode == 0 else f"no plot: {lines[-1]}"
+    return run(python, __file__, what)
 
 
 def draw_panel(axes, name, points, limit):

@@ -5,10 +5,10 @@ import csv
 import os
 import random
 import re
-import sys
 import time
 
 from . import floor, machine, raw, stock
+from .progress import Progress
 
 
 class Failure(Exception):
@@ -136,23 +136,6 @@ def run_floor(opts, build):
 
 
 # ---- all rounds ----
-
-class Progress:
-    def __init__(self, name, rounds, per_round):
-        self.name, self.rounds, self.per_round = name, rounds, per_round
-        self.start, self.tty = time.time(), sys.stderr.isatty()
-
-    def step(self, number, done, name):
-        if self.tty:
-            print(f"\rround {number} of {self.rounds}, run {done + 1} of {self.per_round}: {name}\033[K", end="",
-                  file=sys.stderr, flush=True)
-
-    def round_done(self, number):
-        took = time.time() - self.start
-        left = took / number * (self.rounds - number)
-        print(("\r\033[K" if self.tty else "") + f"{self.name}: round {number} of {self.rounds} done in all {took:.0f} s" +
-              (f", about {left:.0f} s to go" if left else ""), file=sys.stderr, flush=True)
-
 
 def run_rounds(opts, build, programs, configs, data, writer, say):
     """Fills data and the file, round by round."""

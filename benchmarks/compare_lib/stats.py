@@ -5,26 +5,12 @@ import statistics
 
 from . import floor
 from .raw import GPURING, ONCE, TWICE
-
-# A median and the quartiles around it.
-Spread = collections.namedtuple("Spread", "median lo hi")
+from .spread import half_width, spread
 
 # stock: names of the best configuration in the rounds of either half; same: the A/A control.
 # ratio and same are Spreads; without a result of gpuring or of stock those fields are None.
 Cell = collections.namedtuple("Cell", "collective bytes stock stock_us gpuring_us ratio same floor_us over_floor "
                                       "algorithm holds")
-
-
-def quantile(values, q):
-    """Linear between the two nearest of the sorted values."""
-    v = sorted(values)
-    at = q * (len(v) - 1)
-    low = int(at)
-    return v[low] + (at - low) * (v[min(low + 1, len(v) - 1)] - v[low])
-
-
-def spread(values):
-    return Spread(statistics.median(values), quantile(values, 0.25), quantile(values, 0.75))
 
 
 def complete(runs, rounds, needed):
@@ -57,10 +43,6 @@ def cross(times, names, rounds):
     chosen = {r: name for here, other in ((even, odd), (odd, even))
               for name in [best_in(times, names, other)] for r in here}
     return [chosen[r] for r in rounds]
-
-
-def half_width(same):
-    return max(abs(1 - same.lo), abs(same.hi - 1))
 
 
 def floor_of(data, cell, gpuring):

@@ -4,6 +4,7 @@ import csv
 import statistics
 
 from . import stats
+from .spread import half_width, quantile
 
 FIELDS = ["collective", "bytes", "stock_us", "stock", "gpuring_us", "ratio", "ratio_lo", "ratio_hi", "same", "same_lo",
           "same_hi", "floor_us", "over_floor", "algorithm", "verdict"]
@@ -90,7 +91,7 @@ def print_table(out, data, cells, limit):
     every = [cell for rows in cells.values() for cell in rows]
     below = [cell[:2] for cell in every if cell.holds is False]
     missing = [cell[:2] for cell in every if cell.holds is None]
-    noise = [(stats.half_width(cell.same), cell) for cell in every if cell.same]
+    noise = [(half_width(cell.same), cell) for cell in every if cell.same]
     out.write("\n")
     if noise:
         worst = max(noise, key=lambda pair: pair[0])
@@ -103,7 +104,7 @@ def print_table(out, data, cells, limit):
     regrets = sorted((1 / cell.ratio.median, cell[:2]) for cell in every if cell.ratio)
     if regrets and data.against_choices():
         values = [value for value, _ in regrets]
-        out.write(f"regret: median {statistics.median(values):.2f}, 95% of cells at most {stats.quantile(values, 0.95):.2f}, "
+        out.write(f"regret: median {statistics.median(values):.2f}, 95% of cells at most {quantile(values, 0.95):.2f}, "
                   f"worst {values[-1]:.2f}, in {named([regrets[-1][1]])}\n")
     if missing:
         out.write(f"{len(missing)} cells without a result of stock or of gpuring from every round: {named(missing)}\n")

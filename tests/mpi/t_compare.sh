@@ -214,7 +214,7 @@ ok "a choice from the same rounds is noticed" notices chooses_from_other_rounds 
 ok "a choice from all rounds is noticed" notices chooses_from_other_rounds stats.py \
     'best_in(times, names, other)' 'best_in(times, names, rounds)'
 ok "a spread left out of the verdict is noticed" notices shows_spread stats.py 'limit - half_width(same)' 'limit'
-ok "a one-sided spread is noticed" notices shows_spread stats.py 'max(abs(1 - same.lo)' 'max(0 * abs(1 - same.lo)'
+ok "a one-sided spread is noticed" notices shows_spread spread.py 'max(abs(1 - same.lo)' 'max(0 * abs(1 - same.lo)'
 ok "counting the incomplete is noticed" notices drops_incomplete stats.py 'all(round in' 'any(round in'
 ok "a control of other configurations is noticed" notices shows_regret stats.py 'if data.against_choices() else stock' 'if False else stock'
 ok "a forgotten exchange is noticed" notices shows_floor floor.py 'exchanges(ranks) \*' '0 *'
