@@ -34,6 +34,8 @@ pack() {
             fail "$programs/$program is not built"
     done
     find "$root/lib" -name '*.so' -exec strip -g {} +
+    cp -R "$programs/ab" "$root/lib/gpuring-ab"
+    ln -s ../lib/gpuring-ab/gpuring_ab "$root/bin/gpuring_ab"
     cp "$top/packaging/bundle/gpuring-install" "$root/bin/"
     cp "$top/packaging/bundle/modulefile" "$root/modulefiles/gpuring/$version"
     cp "$top/LICENSE" "$top/README.md" "$root/"

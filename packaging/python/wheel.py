@@ -27,6 +27,7 @@ Description-Content-Type: text/markdown
 """
 ENTRY_POINTS = """\
 [console_scripts]
+gpuring_ab = gpuring:ab
 gpuring_abi = gpuring:abi
 gpuring_choices = gpuring:choices
 gpuring_sched = gpuring:sched

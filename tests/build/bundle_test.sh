@@ -41,6 +41,12 @@ without() { job && ! seen '^# allreduce +host' && seen '^allreduce,2,'; }
 ok "gpuring_abi: it fits" abi
 ok "gpuring_abi names the release" seen "^Open MPI [0-9.]+, $libmpi"
 ok "a job runs through the variant" with
+# verdict PROGRAM...: gpuring_ab of the bundle, which is not installed, comes to one
+verdict() {
+    "$work/b/bin/gpuring_ab" -n 7 --dir "$work" "$(in_make print-mpirun)" --oversubscribe -np 2 "$@" >"$work/out" 2>&1 &&
+        seen '^gpuring took [1-9]' && tail -n 1 "$work/out" | grep -qE '^(gpuring|no difference|machine too noisy)'
+}
+ok "gpuring_ab has a verdict on a program" verdict "$builddir/gpuring_bench" allreduce -m 8:8 -i 1000 -x 0 -B 1
 "$work/b/bin/gpuring-install" --here >"$work/why" 2>&1
 with_file() {
     [ "$OMPI_LOADS" != no ] || return 0
@@ -161,6 +167,11 @@ else
     ok "mpi4py runs through the wheel" python_job "$run"
     ok "... right" seen '^right$'
     ok "... by gpuring" seen '^# allreduce +host'
+    wheel_ab() {
+        "$work/venv/bin/gpuring_ab" -n 7 --dir "$work" "$run" --oversubscribe -np 2 "$work/venv/bin/python" "$work/sum.py" \
+            >"$work/out" 2>&1 && seen '^gpuring took [1-9].* the program made [1-9]'
+    }
+    ok "gpuring_ab of the wheel counts mpi4py's calls" wheel_ab
     GPURING_ATTACH=0 python_job "$run"
     ok "GPURING_ATTACH=0: right, without gpuring" eval 'seen "^right$" && ! seen "^# allreduce +host"'
 fi

@@ -25,8 +25,10 @@ is "make install puts one component and its help text" \
 is "make install puts the man pages" \
     "$(find "$work/root" -path '*/man/man1/*.1' -o -path '*/man/man7/gpuring.7' | wc -l)" "$(in_make print-man-pages | wc -w)"
 is "make install puts the benchmarks" "$(find "$work/root" -name 'gpuring_bench' -o -name gpuring_sched | wc -l)" 2
+is "make install puts gpuring_ab, which runs where it is" \
+    "$("$(find "$work/root" -path '*/bin/gpuring_ab')" -h | head -n 1 | cut -c1-17)" "usage: gpuring_ab"
 make -C "$builddir" uninstall DESTDIR="$work/root" >>"$work/install.log" 2>&1
-is "make uninstall leaves nothing" "$(find "$work/root" -type f | wc -l)" 0
+is "make uninstall leaves nothing" "$(find "$work/root" ! -type d | wc -l)" 0
 
 flags=$(in_make print-component-flags)
 

@@ -16,6 +16,12 @@ def _run(name, *options):
     os.execv(program, [program, *options, *sys.argv[1:]])
 
 
+def ab():
+    """gpuring_ab, which needs no other Python than this one"""
+    program = os.path.join(directory, "lib", "gpuring-ab", "gpuring_ab")
+    os.execv(sys.executable, [sys.executable, program, *sys.argv[1:]])
+
+
 def abi():
     """gpuring_abi, by default for the libmpi of this environment"""
     libmpi = os.path.join(sys.prefix, "lib", "libmpi.so.40")

@@ -31,6 +31,7 @@ class Gpuring(AutotoolsPackage):
     depends_on("cuda@12:", type="build", when="+cuda")
     depends_on("ucx@1.11:", when="+ucx")
     depends_on("hwloc@2.1:", when="+hwloc")
+    depends_on("python@3.9:", type="run")  # gpuring_ab
 
     # Spack's Open MPI is installed without its internal headers. They come from its source of the
     # same version, configured as it was. Checksums: those of the package openmpi.
