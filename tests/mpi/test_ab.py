@@ -131,6 +131,8 @@ def test_run():
 
 
 def test_control():
+    if not in_all:
+        return
     done = alternate(20, "slower=200", options=["--control"])
     row_of("--control: stock against stock", done, done.returncode == 0, said()["verdict"] in ("same", "noisy"),
            {run["side"] for run in said()["runs"]} == {"stock", "stock again"},
@@ -164,6 +166,8 @@ mpi.MPI_Finalize()
 
 def test_unseen():
     """A program that finds the functions of libmpi by itself: no rank leaves times, and gpuring's report says that it is on."""
+    if not in_all:
+        return
     Path(WORK, "sum.py").write_text(SUM)
     done = ab("-n", ROUNDS, *MPIRUN, "-np", 2, "python3", f"{WORK}/sum.py", in_make("print-libmpi").strip())
     row_of("a program whose calls are not seen: times of the whole command", done, done.returncode == 0,
@@ -180,6 +184,8 @@ def off(text, done, words):
 
 def test_off():
     off("no collectives", alternate(1, "none"), "the program calls no collective")
+    if not in_all:
+        return
     off("one rank", alternate(10, ranks=1), "it took none of the 5 collective calls (the program has one rank)")
     off("not for host memory", alternate(10, OMPI_MCA_coll_gpuring_host="0"),
         "it took none of the 10 collective calls (coll_gpuring_host is 0")
