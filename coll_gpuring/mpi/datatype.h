@@ -16,6 +16,12 @@ static inline size_t mca_coll_gpuring_type_size(struct ompi_datatype_t *type)
 }
 ptrdiff_t mca_coll_gpuring_type_extent(struct ompi_datatype_t *type);
 
+/* Bytes at an element's end that hold no data: those of the last one may not be the buffer's. */
+static inline size_t mca_coll_gpuring_type_tail(struct ompi_datatype_t *type)
+{
+    return (size_t) (type->super.ub - type->super.true_ub);
+}
+
 /*
  * Whether `count` elements are one run of bytes; then, the first byte of the data of a buffer of
  * them.

@@ -3,7 +3,8 @@
  * What a call's buffers hold. Sizes come from the signature alone, which MPI makes equal on all
  * ranks; layout (gaps, displacements, in place) is a local matter, solved by packing into scratch.
  *
- *      reductions   elements of the predefined type, by extent; these types have lower bound 0
+ *      reductions   elements of the predefined type, by extent; these types have lower bound 0. Copied
+ *                   where they end with a gap
  *      others       bytes of the signature, packed where the type has gaps
  *      alltoall     also where it is in place: the input is a copy
  *      barrier      a token of one byte, which the op has
@@ -114,10 +115,65 @@ static bool in_place(const struct gr_call *call)
     return MPI_IN_PLACE == call->sbuf;
 }
 
+/* Of bytes as they lie, between scratch and the call's buffers. */
+static int copy(const struct gr_mpi_op *op, void *to, const void *from, size_t bytes)
+{
+    if (op->base.exec->on_device) {
+        return mca_coll_gpuring_to_ompi(gr_copy_after(&op->stage.after, to, from, bytes));
+    }
+    memcpy(to, from, bytes);
+    return OMPI_SUCCESS;
+}
+
+/* Bytes that a reduction leaves on this rank. */
+static size_t reduced_bytes(const struct gr_mpi_op *op)
+{
+    const struct gr_plan_spec *spec = &op->base.data.spec;
+    const int rank = ompi_comm_rank(op->call.comm);
+
+    switch (spec->coll) {
+    case GR_COLL_REDUCE_SCATTER:
+        return gr_plan_block(spec, rank) * spec->elem_bytes;
+    case GR_COLL_REDUCE:
+        return rank == op->call.root ? op->base.data.bytes : 0;
+    default:
+        return op->base.data.bytes;
+    }
+}
+
+/*
+ * The output is copied out of scratch, and so is the input into it where elements end with a tail:
+ * steps move whole elements, and the buffers may end before the last one's tail. apart: the output
+ * does not replace the input.
+ */
+static int copy_elements(struct gr_mpi_op *op, size_t tail, bool apart)
+{
+    struct gr_data *data = &op->base.data;
+    const size_t in = tail > 0 ? data->bytes : 0, out = reduced_bytes(op);
+    unsigned char *scratch = scratch_get(op, in + (apart ? out : 0) + 1);
+    int rc = OMPI_SUCCESS;
+
+    if (NULL == scratch) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    if (in > 0) {
+        rc = copy(op, scratch, data->in, in - tail);
+        data->in = scratch;
+    }
+    if (out > 0 || 0 == tail) {
+        data->out = apart ? scratch + in : scratch;
+        op->out_bytes = out > 0 ? out - tail : 0;
+        op->finish = GR_FINISH_COPY;
+    }
+    return rc;
+}
+
 static int begin_reduction(struct gr_mpi_op *op)
 {
     const struct gr_call *call = &op->call;
     struct gr_data *data = &op->base.data;
+    size_t tail;
+    bool apart;
 
     data->in = in_place(call) ? call->rbuf : (unsigned char *) call->sbuf;
     data->out = call->rbuf;
@@ -125,15 +181,10 @@ static int begin_reduction(struct gr_mpi_op *op)
         gr_reduce_find(mca_coll_gpuring_type(call->rtype), mca_coll_gpuring_redop(call->reduction));
     data->reducer.other = reduce_by_ompi;
     data->reducer.ctx = (void *) call;
-    if (GR_COLL_REDUCE_SCATTER == data->spec.coll && in_place(call)) {
-        /* the output lies over input that is still to be sent */
-        op->out_bytes =
-            gr_plan_block(&data->spec, ompi_comm_rank(call->comm)) * data->spec.elem_bytes;
-        data->out = scratch_get(op, op->out_bytes > 0 ? op->out_bytes : 1);
-        op->finish = GR_FINISH_COPY;
-        return NULL == data->out ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
-    }
-    return OMPI_SUCCESS;
+    tail = mca_coll_gpuring_type_tail(call->rtype);
+    /* in place, the output of a reduce_scatter lies over input that is still to be sent */
+    apart = in_place(call) && GR_COLL_REDUCE_SCATTER == data->spec.coll;
+    return apart || tail > 0 ? copy_elements(op, tail, !in_place(call) || apart) : OMPI_SUCCESS;
 }
 
 static int begin_bcast(struct gr_mpi_op *op)
@@ -379,17 +430,6 @@ static int unpack_gathered(const struct gr_call *call, const struct gr_data *dat
     return rc;
 }
 
-/* Copy the output out of scratch. */
-static int copy_out(const struct gr_mpi_op *op)
-{
-    if (op->base.exec->on_device) {
-        return mca_coll_gpuring_to_ompi(
-            gr_copy_after(&op->stage.after, op->call.rbuf, op->base.data.out, op->out_bytes));
-    }
-    memcpy(op->call.rbuf, op->base.data.out, op->out_bytes);
-    return OMPI_SUCCESS;
-}
-
 int mca_coll_gpuring_buffers_end(struct gr_mpi_op *op)
 {
     struct gr_scratch *packed = &op->kept.packed, *tmp = &op->kept.tmp;
@@ -398,7 +438,7 @@ int mca_coll_gpuring_buffers_end(struct gr_mpi_op *op)
     int rc = OMPI_SUCCESS;
 
     if (GR_FINISH_COPY == op->finish) {
-        rc = copy_out(op);
+        rc = copy(op, call->rbuf, data->out, op->out_bytes);
     } else if (GR_FINISH_UNPACK == op->finish && GR_CALL_BCAST == call->id) {
         rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
     } else if (GR_FINISH_UNPACK == op->finish && GR_CALL_ALLTOALL == call->id) {

@@ -178,6 +178,9 @@ static GR_INLINE bool gr_plan_find_kind(const struct gr_call *call, enum gr_call
     default:
         return false;
     }
+    if (NULL != kind->type && mca_coll_gpuring_type_tail(kind->type) > 0) {
+        return false; /* they are copied */
+    }
     kind->in_place = MPI_IN_PLACE == call->sbuf;
     /* in place these need a copy */
     return !kind->in_place || (GR_CALL_REDUCE_SCATTER != id && GR_CALL_REDUCE_SCATTER_BLOCK != id &&

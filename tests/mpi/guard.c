@@ -2,6 +2,7 @@
 /* Guarded buffers: zone, shift, data, zone (guard.h). */
 #include "guard.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,12 @@ static size_t room_of(const struct guarded *g)
     return 2 * ZONE + shift_of(g) + g->bytes;
 }
 
+/* Another one for each buffer: what is beside one may be copied beside another. */
+static char filling(const char *base)
+{
+    return (char) (FILLING ^ ((uintptr_t) base >> 6 & 63));
+}
+
 struct guarded guarded_alloc(size_t bytes, size_t shift)
 {
     size_t room = 2 * ZONE + shift + bytes;
@@ -27,7 +34,7 @@ struct guarded guarded_alloc(size_t bytes, size_t shift)
     if (NULL == g.base) {
         abort();
     }
-    memset(g.base, FILLING, room);
+    memset(g.base, filling(g.base), room);
     g.data = g.base + ZONE + shift;
     return g;
 }
@@ -69,10 +76,10 @@ void guarded_get(const struct guarded *g)
     }
 }
 
-static bool is_filled(const char *at, size_t n)
+static bool is_filled(const char *at, size_t n, char with)
 {
     for (size_t i = 0; i < n; i++) {
-        if (FILLING != at[i]) {
+        if (with != at[i]) {
             return false;
         }
     }
@@ -81,7 +88,10 @@ static bool is_filled(const char *at, size_t n)
 
 bool guarded_intact(const struct guarded *g)
 {
-    return is_filled(g->base, ZONE + shift_of(g)) && is_filled(g->data + g->bytes, ZONE);
+    const char with = filling(g->base);
+
+    return is_filled(g->base, ZONE + shift_of(g), with) &&
+           is_filled(g->data + g->bytes, ZONE, with);
 }
 
 void guarded_free(struct guarded *g)

@@ -146,11 +146,12 @@ static void make_words(void)
 /* Fortran kinds can be other than the table thinks: such a type is left out. */
 static void measure(struct basic *b)
 {
-    MPI_Aint lb, extent;
+    MPI_Aint lb, extent, begin, data;
     int size, end = 0;
 
     MPI_Type_get_extent(b->type, &lb, &extent);
     MPI_Type_size(b->type, &size);
+    MPI_Type_get_true_extent(b->type, &begin, &data);
     for (int k = 0; k < 2; k++) {
         struct field *f = &b->fields[k];
 
@@ -158,6 +159,7 @@ static void measure(struct basic *b)
         end = f->at + f->bytes > end ? f->at + f->bytes : end;
     }
     b->bytes = size > 0 && end <= extent ? (int) extent : 0;
+    b->data = (int) (begin + data);
 }
 
 /* Some builds (Debian's) take REAL(16) for long double. */

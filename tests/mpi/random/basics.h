@@ -35,7 +35,8 @@ struct basic {
     bool first; /* of a kind; further ones of that kind follow */
     struct field fields[2];
     /* set by basics_open */
-    int bytes;        /* extent; 0: this Open MPI does not have the type */
+    int bytes; /* extent; 0: this Open MPI does not have the type */
+    int data;  /* bytes from its begin to the end of its data: the last one may have no more */
     bool sign_unsure; /* Open MPI orders it with the wrong sign in some versions */
 };
 

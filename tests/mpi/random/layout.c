@@ -181,7 +181,7 @@ static void find_room(struct side *s, enum devmem_kind memory, uint64_t *rng)
     for (int b = 0; b < s->n; b++) {
         find_bounds(s, b, &low, &high);
     }
-    high += basics[s->basic].bytes;
+    high += basics[s->basic].data;
     low -= low % 16 != 0 ? 16 + low % 16 : 0; /* aligned as the basic types want it */
     s->origin = -low;
     s->mem = guarded_alloc((size_t) (high - low),
@@ -215,11 +215,11 @@ static void divide(struct side *s, enum devmem_kind memory, uint64_t *rng)
         find_bounds(s, b, &low, &high);
         if (high < low) {
             low = 0;
-            high = -basics[s->basic].bytes;
+            high = -basics[s->basic].data;
         }
         low -= ((low % 16) + 16) % 16; /* aligned as the basic types want it */
         p->low = s->origin + low;
-        p->mem = guarded_alloc((size_t) (high - low + basics[s->basic].bytes), 0);
+        p->mem = guarded_alloc((size_t) (high - low + basics[s->basic].data), 0);
         MPI_Get_address(guarded_lend_kind(&p->mem, draw_kind(memory, rng)), &at);
         make_absolute(layout_of(s, b), at - low + s->displs[b]);
         s->types[b] = layout_of(s, b)->type;

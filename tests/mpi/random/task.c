@@ -127,6 +127,7 @@ static void expect_block(struct task *t, int b)
     const size_t bytes = (size_t) basics[t->recv.basic].bytes;
     const struct want *w = &t->want[b];
     const int *from = t->comm->remote;
+    const size_t data = (size_t) basics[t->recv.basic].data;
 
     for (int e = 0; e < t->recv.elements[b] && MPI_PROC_NULL != w->first; e++) {
         const long place = side_place(&t->recv, b, e);
@@ -134,7 +135,8 @@ static void expect_block(struct task *t, int b)
         const char *got = t->recv.mem.data + place;
         struct value v;
 
-        memcpy(at, got, bytes); /* padding, too */
+        /* padding, too, but for what would lie behind the buffer */
+        memcpy(at, got, place + (long) bytes <= (long) t->recv.mem.bytes ? bytes : data);
         if (w->last < w->first || e >= t->checked) {
             continue;
         }
@@ -168,7 +170,7 @@ static const char *name_place(const struct side *s, long place, char *text, size
 static const char *check_send(struct task *t, char *text, size_t room)
 {
     const struct side *s = &t->send;
-    const size_t bytes = (size_t) basics[s->basic].bytes;
+    const size_t bytes = (size_t) basics[s->basic].data;
     char one[32];
 
     if (0 == s->n) {
