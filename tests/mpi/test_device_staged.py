@@ -19,7 +19,9 @@ flat  3 2048  3 other
 |
 chain 2 16384 3 device
 auto  4 65536 2 managed"""),
-    row("in pieces: nonblocking", "| 3", f"GPURING_MEMORY=mixed {APART} {PIECES} -- eight_in nonblocking", good_by_staging),
+    # buffers lie on the next device, too: two are each rank's alone
+    row("in pieces: nonblocking", "| 3", f"GPURING_MEMORY=mixed {APART} {PIECES} -- eight_in nonblocking", good_by_staging,
+        wrapper=each_rank("export CUDA_VISIBLE_DEVICES=$((2 * OMPI_COMM_WORLD_RANK)),$((2 * OMPI_COMM_WORLD_RANK + 1))")),
     row("in pieces: persistent", 2, f"FAKECUDA_RATE=100 {PIECES} -- eight_in persistent", good_by_staging),
     row("in pieces: each byte is copied once, nothing is allocated", 3,
         f"FAKECUDA_LOG=$work/pieces {SMALL} stage_bytes=262144 -- staged {ROUNDS}", good_by_staging),

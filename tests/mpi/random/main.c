@@ -20,6 +20,7 @@
  *     --profile=LIST what programs are mostly made of, as profile.c says: persistent,types
  *     --no-idup --no-comms --no-nonsense --no-persistent --no-user-ops --no-neighbors --no-inter
  *                    draw none of these
+ *     --no-sendrecv  no MPI_Sendrecv: see below
  *
  * With GPURING_MEMORY=mixed buffers lie in host memory or on devices, another kind for each of each
  * rank.
@@ -57,7 +58,10 @@
  *   (ompi_datatype_sndrcv; with --beyond gpuring's have them);
  * - derived types of elements of more than 16 bytes (long double complex): an element that begins in
  *   one fragment of a message and ends in the next is put together in an array of 16 bytes
- *   (opal_generic_simple_unpack; with --beyond gpuring's have them).
+ *   (opal_generic_simple_unpack; with --beyond gpuring's have them);
+ * - with --no-sendrecv, over libfabric (mtl/ofi), MPI_Sendrecv beside pending nonblocking
+ *   collectives: until its message is sent nothing but libfabric goes on, no collective, and the
+ *   receiver may wait for one before it takes the message.
  */
 #include <malloc.h>
 #include <mpi.h>
@@ -173,7 +177,8 @@ static bool parse_flag(const char *arg)
                  {"--beyond", &options.draw.beyond, true},
                  {"--no-user-ops", &options.draw.user_ops, false},
                  {"--no-neighbors", &options.draw.neighbors, false},
-                 {"--no-inter", &options.draw.inter, false}};
+                 {"--no-inter", &options.draw.inter, false},
+                 {"--no-sendrecv", &task_sendrecv, false}};
 
     for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++) {
         if (0 == strcmp(arg, flags[k].name)) {

@@ -81,6 +81,9 @@ struct task {
  * devices.) */
 extern enum devmem_kind task_memory;
 
+/* Whether blocking messages between two ranks are sent by MPI_Sendrecv: see main.c. */
+extern bool task_sendrecv;
+
 #define NO_BLOCK (-1)
 #define ALL_BLOCKS (-2)
 
