@@ -25,55 +25,35 @@
 typedef void *handle_t;
 typedef long long count_t; /* MPI_Count; MPI_Aint is a long */
 
-enum id {
-    ALLGATHER,
-    ALLGATHERV,
-    ALLREDUCE,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    BARRIER,
-    BCAST,
-    EXSCAN,
-    GATHER,
-    GATHERV,
-    NEIGHBOR_ALLGATHER,
-    NEIGHBOR_ALLGATHERV,
-    NEIGHBOR_ALLTOALL,
-    NEIGHBOR_ALLTOALLV,
-    NEIGHBOR_ALLTOALLW,
-    REDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    SCATTER,
-    SCATTERV,
-    NCALLS
-};
-static const char *const names[NCALLS] = {
-    "allgather",
-    "allgatherv",
-    "allreduce",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "barrier",
-    "bcast",
-    "exscan",
-    "gather",
-    "gatherv",
-    "neighbor_allgather",
-    "neighbor_allgatherv",
-    "neighbor_alltoall",
-    "neighbor_alltoallv",
-    "neighbor_alltoallw",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "scatter",
-    "scatterv",
-};
+/* Each collective: what it is called here, and in the file. */
+#define CALLS(CALL)                                  \
+    CALL(ALLGATHER, allgather)                       \
+    CALL(ALLGATHERV, allgatherv)                     \
+    CALL(ALLREDUCE, allreduce)                       \
+    CALL(ALLTOALL, alltoall)                         \
+    CALL(ALLTOALLV, alltoallv)                       \
+    CALL(ALLTOALLW, alltoallw)                       \
+    CALL(BARRIER, barrier)                           \
+    CALL(BCAST, bcast)                               \
+    CALL(EXSCAN, exscan)                             \
+    CALL(GATHER, gather)                             \
+    CALL(GATHERV, gatherv)                           \
+    CALL(NEIGHBOR_ALLGATHER, neighbor_allgather)     \
+    CALL(NEIGHBOR_ALLGATHERV, neighbor_allgatherv)   \
+    CALL(NEIGHBOR_ALLTOALL, neighbor_alltoall)       \
+    CALL(NEIGHBOR_ALLTOALLV, neighbor_alltoallv)     \
+    CALL(NEIGHBOR_ALLTOALLW, neighbor_alltoallw)     \
+    CALL(REDUCE, reduce)                             \
+    CALL(REDUCE_SCATTER, reduce_scatter)             \
+    CALL(REDUCE_SCATTER_BLOCK, reduce_scatter_block) \
+    CALL(SCAN, scan)                                 \
+    CALL(SCATTER, scatter)                           \
+    CALL(SCATTERV, scatterv)
+
+#define ID(id, name) id,
+enum id { CALLS(ID) NCALLS };
+#define NAME(id, name) #name,
+static const char *const names[NCALLS] = {CALLS(NAME)};
 
 /* Size classes: of a rank's part, up to so many bytes. */
 static const count_t limits[] = {1 << 10, 64 << 10, 1 << 20, LLONG_MAX};

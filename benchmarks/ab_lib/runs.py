@@ -195,8 +195,9 @@ def all_runs(opts, stock, other):
             for done, side in enumerate((stock, other) if number % 2 else (other, stock)):
                 progress.step(number, done, side.name)
                 run, output = runner.run(side)
-                if side.name == "gpuring" and run.ranks and why_off(run, output, None):
-                    raise Off(f"gpuring was off in round {number}: {why_off(run, output, None)}")
+                why = why_off(run, output, None) if side.name == "gpuring" and run.ranks else None
+                if why:
+                    raise Off(f"gpuring was off in round {number}: {why}")
                 found[side.name].append(run)
             if sys.stderr.isatty():
                 progress.round_done(number)

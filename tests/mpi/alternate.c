@@ -12,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "forms.h"
+
 enum { COUNT = 512, EVERY = 10 };
 
 static double values[COUNT], sums[COUNT];
@@ -44,16 +46,9 @@ static void collectives(MPI_Request *persistent)
 static void make_persistent(MPI_Request *request)
 {
     static double result[4];
-#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
-    MPI_Reduce_init(sums, result, 4, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                    request);
-#else
-    int MPIX_Reduce_init(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Info,
-                         MPI_Request *);
 
-    MPIX_Reduce_init(sums, result, 4, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                     request);
-#endif
+    FORM_INIT(Reduce, sums, result, 4, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+              request);
 }
 
 int main(int argc, char **argv)
