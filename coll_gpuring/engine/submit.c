@@ -171,7 +171,10 @@ static size_t persistent_mailbox_bytes(size_t post_bytes)
     return set - GR_SET_HEAD;
 }
 
-/* Make the links that the op's algorithm needs in its own queue; all ranks come here together. 0, or GR_ERR_... */
+/*
+ * Make the links that the op's algorithm needs in its own queue; all ranks come here together. 0, or
+ * GR_ERR_...
+ */
 static int set_up(struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq, gr_setup_explain, NULL};

@@ -42,7 +42,7 @@ struct gr_grouped {
     size_t counts[GR_GROUP_MOST], displs[GR_GROUP_MOST];
 };
 
-/* Find the steps of the call whose `whole` is set, but for its buffers. The boards may come later. */
+/* Find the steps of the call whose `whole` is set, but for its buffers. Boards may come later. */
 void gr_grouped_prepare(struct gr_grouped *call, struct gr_team *team);
 
 /*

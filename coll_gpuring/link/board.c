@@ -35,10 +35,11 @@ static unsigned char *board_sets(void *base, int p)
 }
 
 /*
- * Whether a core is to prefetch for writing what other cores have read. Two ranks, gpuring_bench,
- * us without and with: EPYC (exchange of a line 0.06) bcast of 8 B 0.07 and 0.08, of 32 KiB 0.60 and
- * 0.97; allreduce of 32 KiB 1.24 and 2.1. Xeon (0.12) bcast of 2 KiB 0.64 and 0.37, of 8 KiB 1.46 and
- * 0.74.
+ * Whether a core is to prefetch for writing what other cores have read. Two ranks, us: on an EPYC
+ * (exchange of a line 0.06) without and with, bcast of 8 B 0.07 and 0.08, of 32 KiB 0.60 and 0.97,
+ * allreduce of 32 KiB 1.24 and 2.1. On a Xeon (0.12) only which lines are prefetched was compared:
+ * between calls and barriers, those that the next call writes instead of another number of lines,
+ * bcast of 2 KiB 0.37 and 0.64, of 8 KiB 0.74 and 1.46.
  */
 static bool prefetching_pays(void)
 {

@@ -158,7 +158,8 @@ static inline int gr_use_has_boards(int use)
 
 /*
  * The boards of such a use. The first are those of all ranks for GR_USE_AGREEMENT and
- * GR_ALGO_LEADER, and for GR_ALGO_MAILBOX among few. gr_team_nboards(): how many of them this rank has.
+ * GR_ALGO_LEADER, and for GR_ALGO_MAILBOX among few. gr_team_nboards(): how many of them this rank
+ * has.
  */
 struct gr_boards *gr_team_boards(struct gr_team *team, int use);
 int gr_team_nboards(struct gr_team *team, int use);

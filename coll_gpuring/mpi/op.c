@@ -3,8 +3,8 @@
  * What a call's buffers hold. Sizes come from the signature alone, which MPI makes equal on all
  * ranks; layout (gaps, displacements, in place) is a local matter, solved by packing into scratch.
  *
- *      reductions   elements of the predefined type, by extent; these types have lower bound 0. Copied
- *                   where they end with a gap
+ *      reductions   elements of the predefined type, by extent; these types have lower bound 0.
+ *                   Copied where they end with a gap
  *      others       bytes of the signature, packed where the type has gaps
  *      alltoall     also where it is in place: the input is a copy
  *      barrier      a token of one byte, which the op has

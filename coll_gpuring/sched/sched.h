@@ -15,8 +15,8 @@ const char *gr_coll_name(enum gr_coll coll);
 const char *gr_algo_name(enum gr_algo algo);
 
 /*
- * Name of a use of links ("ring", "mailbox", "call records"), or NULL when out of range; for small messages,
- * the algorithm's.
+ * Name of a use of links ("ring", "mailbox", "call records"), or NULL when out of range; for small
+ * messages, the algorithm's.
  */
 const char *gr_use_name(int use);
 

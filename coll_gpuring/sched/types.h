@@ -17,16 +17,16 @@ enum gr_algo { GR_ALGORITHMS(GR_NUMBER_ALGORITHM) GR_NALGOS };
 #undef GR_NUMBER_ALGORITHM
 
 /*
- * The algorithms that a call can take: an enum gr_algo, or one that has no schedule. Small messages go
- * through mailboxes (exec/mailbox.h); one kernel does the call of ranks that share a device
+ * The algorithms that a call can take: an enum gr_algo, or one that has no schedule. Small messages
+ * go through mailboxes (exec/mailbox.h); one kernel does the call of ranks that share a device
  * (exec/gpu/leader.h).
  */
 enum { GR_ALGO_MAILBOX = GR_NALGOS, GR_ALGO_LEADER, GR_NALGOS_ALL };
 
 /*
- * What else links are made for ("uses"; each algorithm is one): call records, the mailboxes of an Alltoall
- * among many ranks (sched/groups.h), notes of step timing, and (GR_USE_SMALL + an algorithm) an
- * algorithm's small messages.
+ * What else links are made for ("uses"; each algorithm is one): call records, the mailboxes of an
+ * Alltoall among many ranks (sched/groups.h), notes of step timing, and (GR_USE_SMALL + an algorithm)
+ * an algorithm's small messages.
  */
 enum {
     GR_USE_AGREEMENT = GR_NALGOS_ALL,
