@@ -6,13 +6,14 @@
  *
  *     MIB        calls of that many are made besides
  *     takeover   each rank in turn has come, and is stopped: the others end the call without it
- *     stopped    rank 0 stops itself while its kernel runs; a script continues it, of 2 ranks
+ *     stopped    the leader stops itself in its kernel, on fakecuda; a script continues it
  *     fresh N    N allreduces of 64 KiB, each with memory of its own
  *     reset      a rank resets its device between calls: the leader's (0), or another's (1)
  *
  * GPURING_MEMORY=device. A buffer is used by one call, by several, or by several on some ranks
  * only: a leader copies young buffers and maps old ones.
  */
+#include <dlfcn.h>
 #include <math.h>
 #include <mpi.h>
 #include <signal.h>
@@ -397,27 +398,21 @@ static void stop(int told)
     raise(SIGSTOP);
 }
 
-static bool is_stopped(int pid)
-{
-    char path[40], state;
-    FILE *f;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    f = fopen(path, "r");
-    if (NULL == f || 1 != fscanf(f, "%*d (%*[^)]) %c", &state)) {
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    fclose(f);
-    return 'T' == state;
-}
-
 /* The process that a rank tells of, once it is stopped. */
 static int stopped_process(int rank)
 {
+    char path[40], state = ' ';
     int pid;
 
     MPI_Recv(&pid, 1, MPI_INT, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    while (!is_stopped(pid)) {
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    while ('T' != state) {
+        FILE *f = fopen(path, "r");
+
+        if (NULL == f || 1 != fscanf(f, "%*d (%*[^)]) %c", &state)) {
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        fclose(f);
     }
     return pid;
 }
@@ -476,83 +471,43 @@ static void takeover(void)
     persistent_free(&p);
 }
 
-/*
- * Rank 1 comes, and is stopped, so rank 0 leads. It stops itself after so many looks at the call, by
- * which alone its call goes on: one of them launches the kernel, and a later one says that it is
- * through, however long either takes. 0: it does not stop.
- */
-static bool led_by_0(struct persistent *p, int looks)
-{
-    int pid, done;
+/* Called by fakecuda in the next kernel that begins, before it has read anything. */
+typedef void (*begin_with)(void (*what)(void));
 
-    if (1 == test_rank) {
-        persistent_begin(p, 0.2);
-        stop(0);
-    } else {
-        pid = stopped_process(1);
-        persistent_begin(p, looks > 0 ? 0 : 0.1);
-        for (int k = 0; k < looks; k++) {
-            quick_sleep(100); /* its turn to lead may come by the clock */
-            MPI_Test(&p->request, &done, MPI_STATUS_IGNORE);
-        }
-        kill(pid, SIGCONT);
-        if (looks > 0) {
-            raise(SIGSTOP);
-        }
+static begin_with on_fakecuda(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    begin_with out = NULL;
+
+    if (NULL != driver) {
+        *(void **) &out = dlsym(driver, "fakecuda_begin_with");
     }
-    return persistent_end(p);
+    if (NULL == out) {
+        fprintf(stderr, "leader stopped: this driver does not stop a process in its kernel\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return out;
 }
 
-enum { MOST_LOOKS = 8 };
-
-/*
- * Rank 1's call has ended. If rank 0 is stopped all the same, it was so before its kernel began, and
- * rank 1 led, or after the kernel's end: rank 1 continues it. Rank 0 says when it goes on. Whether
- * rank 1 had to continue it.
- */
-static int continue_leader(int leader)
+static void stop_in_kernel(void)
 {
-    int there = 0, had_to = 0;
-
-    while (!there) {
-        if (is_stopped(leader)) {
-            had_to = 1;
-            kill(leader, SIGCONT);
-        }
-        MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-    }
-    MPI_Recv(NULL, 0, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return had_to;
+    raise(SIGSTOP);
 }
 
-/* Until rank 0 has stopped in its kernel, where a script sees that rank 1 waits, and continues it. */
+/* Whoever leads stops itself in its kernel. */
 static void stopped(void)
 {
-    const int self = (int) getpid(), other = 1 - test_rank;
     struct persistent p;
-    int pid, again = 1, looks = 0;
     bool ok;
 
-    MPI_Sendrecv(&self, 1, MPI_INT, other, TAG, &pid, 1, MPI_INT, other, TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-    persistent_make(&p, 3 << 20);
-    if (0 == test_rank) {
-        printf("# rank 0 pid %d\n", self);
-        fflush(stdout);
-    }
-    ok = led_by_0(&p, 0); /* the first to lead, it leads further calls, too */
-    ok = persistent_warm(&p) && ok;
-    while (again) {
-        looks = looks % MOST_LOOKS + 1; /* which of them launches the kernel is not known */
-        ok = led_by_0(&p, looks) && ok;
-        if (1 == test_rank) {
-            again = continue_leader(pid);
-            MPI_Send(&again, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD);
-        } else {
-            MPI_Send(NULL, 0, MPI_INT, 1, TAG, MPI_COMM_WORLD);
-            MPI_Recv(&again, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        }
-    }
+    persistent_make(&p, 1000);
+    printf("# rank %d pid %d\n", test_rank, (int) getpid());
+    fflush(stdout);
+    ok = persistent_warm(&p);
+    on_fakecuda()(stop_in_kernel);
+    persistent_begin(&p, 0);
+    ok = persistent_end(&p) && ok;
+    on_fakecuda()(NULL);
     tap_check(ok, "a leader that was stopped ends the call");
     persistent_free(&p);
 }
