@@ -201,12 +201,22 @@ static int set_up(struct gr_op_queue *queue, struct gr_op *op)
     return GR_LINKS_THERE == op->exec->links(op) ? 0 : GR_ERR_FALLBACK;
 }
 
+/*
+ * With two sets a rank looks at each start whether the others have taken the last but one post, and
+ * tells them so of theirs; with four at each second one, which small sets can afford.
+ */
+static uint32_t persistent_sets(size_t mailbox_bytes)
+{
+    return mailbox_bytes <= GR_LONG_POST ? 2 * GR_SETS_PERSISTENT : GR_SETS_PERSISTENT;
+}
+
 int gr_persistent_queue(struct gr_op *op, struct gr_op_queue **queue)
 {
     struct gr_comm *comm = op->comm;
+    size_t bytes = persistent_mailbox_bytes(op->data.post_bytes);
     int rc;
 
-    *queue = gr_queue_new(comm, GR_SETS_PERSISTENT, persistent_mailbox_bytes(op->data.post_bytes));
+    *queue = gr_queue_new(comm, persistent_sets(bytes), bytes);
     if (NULL == *queue) {
         return GR_ERR_NOMEM;
     }

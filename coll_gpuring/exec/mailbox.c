@@ -202,6 +202,29 @@ static int take_vector(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
     return take_reduction(box, call, &part, moved);
 }
 
+/*
+ * The vectors of two ranks, of one cache line each. This rank's is read where it was posted, so that
+ * its input may overlap the output in any way.
+ */
+static int take_pair(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+{
+    const int other = 1 - box->rank;
+    const unsigned char *own = call->in, *data;
+
+    data = posted_by(box, call, other, call->count * call->reducer.elem_bytes);
+    if (NULL == data) {
+        call->next = other;
+        return 0;
+    }
+    if (0 != call->post_bytes) {
+        own = set_of(box, box->rank, call->epoch) + GR_SET_HEAD;
+    }
+    gr_reduce_pair(&call->reducer, call->out, 0 == other ? data : own, 0 == other ? own : data,
+                   call->count);
+    *moved += 2;
+    return 1;
+}
+
 static int take_scatter(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
 {
     struct part part = {.all = scattered_count(box, call),
@@ -303,10 +326,15 @@ void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *ca
 {
     bool root = box->rank == call->root;
     bool takes = GR_COLL_BCAST == call->coll ? !root : GR_COLL_REDUCE != call->coll || root;
+    size_t bytes = call->count * call->reducer.elem_bytes;
 
     call->post_bytes = post_count(box, call) * call->reducer.elem_bytes;
     assert(call->post_bytes <= gr_mailbox_room(box));
     call->take = takes ? take[call->coll] : NULL;
+    if (take_vector == call->take && 2 == box->p && 0 != bytes &&
+        bytes <= GR_CACHE_LINE - GR_SET_HEAD) {
+        call->take = take_pair;
+    }
 }
 
 void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call)

@@ -17,7 +17,7 @@
 /* Bytes of a set before its data: epoch and label. The data are aligned for any element. */
 #define GR_SET_HEAD 16
 #define GR_SETS 8            /* sets of a communicator's boards */
-#define GR_SETS_PERSISTENT 2 /* sets of the boards of a persistent request */
+#define GR_SETS_PERSISTENT 2 /* at least, of a persistent request's */
 
 /* A rank's board, mapped. */
 struct gr_board {

@@ -40,14 +40,14 @@ test_rows = table(
         ended, of_row(within), wrapper=WRAPPER, why=WHY,
         rows="""kind np least most what
 root      2  1    250  MPI_Bcast at its root
-start     2  1    335  MPI_Start and MPI_Wait of a broadcast
+start     2  1    310  MPI_Start and MPI_Wait of a broadcast
 |
-allreduce 2  1    430  MPI_Allreduce
+allreduce 2  1    390  MPI_Allreduce
 leaf      2  1    270  MPI_Bcast at a leaf
 barrier   2  1    245  MPI_Barrier
 ibcast    2  1    495  MPI_Ibcast and MPI_Wait
 threads   2  1500 4000 MPI_Ibcast and MPI_Wait with MPI_THREAD_MULTIPLE
 root      16 1    760  MPI_Bcast at its root
 leaf      16 1    500  MPI_Bcast at a leaf
-start     16 1    950  MPI_Start and MPI_Wait of a broadcast"""),
+start     16 1    870  MPI_Start and MPI_Wait of a broadcast"""),
 )
