@@ -91,9 +91,9 @@ gr_open_pal=-lopen-pal
 dnl PyPI's wheel has no link of that name
 AS_IF([test ! -e "$gr_ompi_libdir/libopen-pal.so"],
     [gr_open_pal=`ls "$gr_ompi_libdir" | sed -n 's/^libopen-pal\.so\.@<:@0-9@:>@*$/-l:&/p' | head -n 1`])
-dnl Open MPI 6.0 has its internals in a library of their own.
+dnl Open MPI 6.0 has its internals in a library of their own. Programs bring libmpi or libmpi_abi, never both.
 AS_CASE([$gr_compat],
-    [compat/ompi6.h], [OMPI_LIBS="-L$gr_ompi_libdir -lmpi -lopen_mpi -lopen-pal"],
+    [compat/ompi6.h], [OMPI_LIBS="-L$gr_ompi_libdir -lopen_mpi -lopen-pal"],
     [OMPI_LIBS="-L$gr_ompi_libdir -lmpi $gr_open_pal"])
 
 gr_ompi_series=`echo "$gr_ompi_version" | cut -d. -f1`

@@ -25,7 +25,7 @@ static void say(const char *what, const char *of)
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
 
     if (NULL == rank || 0 == strcmp(rank, "0")) {
-        fprintf(stderr, "gpuring: %s%s; gpuring is off\n", what, of);
+        fprintf(stderr, "gpuring: %s%s; gpuring is off: gpuring_abi lists what fits\n", what, of);
     }
 }
 
@@ -77,6 +77,7 @@ __attribute__((constructor)) static void choose(void)
         return; /* a process without MPI, which something preloaded this into */
     }
     if (!gr_libmpi_release(libmpi, release)) {
+        say("this Open MPI does not say its release", "");
         return;
     }
     n = gr_variants_read(dir, libmpi, variants);
@@ -86,5 +87,5 @@ __attribute__((constructor)) static void choose(void)
         say("this bundle has no component for Open MPI ", text);
         return;
     }
-    take(best->folder);
+    take(best->folder); /* one whose sizes differ says so itself, and lets --mca coll gpuring run */
 }

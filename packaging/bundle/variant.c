@@ -42,13 +42,11 @@ void *gr_libmpi_loaded(void)
 
 bool gr_libmpi_release(void *libmpi, int release[3])
 {
-    int (*version)(char *, int *);
-    char text[1024] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI */
-    int length = 0;
+    /* words before the numbers are allowed; MPI's own function is elsewhere where libmpi_abi is */
+    const char *version = dlsym(libmpi, "ompi_version_string");
 
-    *(void **) &version = dlsym(libmpi, "MPI_Get_library_version");
-    return NULL != version && 0 == version(text, &length) &&
-           3 == sscanf(text, "Open MPI v%d.%d.%d", &release[0], &release[1], &release[2]);
+    return NULL != version && 3 == sscanf(version + strcspn(version, "0123456789"), "%d.%d.%d",
+                                          &release[0], &release[1], &release[2]);
 }
 
 size_t gr_libmpi_class_size(void *libmpi, const char *name)

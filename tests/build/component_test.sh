@@ -69,7 +69,7 @@ is_off() {
     is "$1: one line" "$(grep -c gpuring: <<<"$out")" 1
     line=$(grep gpuring: <<<"$out")
     is "$1: it says why, and what to do" \
-        "$(grep -c "built for Open MPI.*$2.*gpuring is off.*--with-ompi" <<<"$line")" 1
+        "$(grep -c "built for Open MPI.*$2.*gpuring is off.*--with-ompi.*gpuring_abi" <<<"$line")" 1
 }
 
 for type in mca_coll_base_module_t ompi_coll_base_nbc_request_t opal_convertor_t ompi_op_t ompi_datatype_t; do
@@ -80,7 +80,7 @@ is_off "another ompi_datatype_t, selected" "(ompi_datatype_t: [0-9]* bytes built
 
 # Layouts of the series 5.0, by release and by size, as a component for 5.0.7 meets them.
 as_b="-UGR_LAYOUT -DGR_LAYOUT='\"B\"' -UGR_BUILT_FOR -DGR_BUILT_FOR='\"5.0.7\"'"
-as_b+=" -DMPI_Get_library_version=gr_other_release_version"
+as_b+=" -Dompi_version_string=gr_other_release_version"
 while read -r release type bytes layout of; do
     links_against "$release, $type $bytes" "$as_b -D${type}_class=gr_other_release_class" "$type" \
         "-DGR_OTHER_BYTES=$bytes -DGR_OTHER_VERSION='\"$release\"'"
@@ -92,13 +92,13 @@ done <<'END'
 5.0.6 ompi_communicator_t 0 A 5.0.0 to 5.0.6
 END
 # a component for 5.0.10 beside 5.0.8: as much less in the module also fits layout A, with padding
-as_c="-UGR_LAYOUT -DGR_LAYOUT='\"C\"' -UGR_BUILT_FOR -DGR_BUILT_FOR='\"5.0.10\"' -DMPI_Get_library_version=gr_other_release_version"
+as_c="-UGR_LAYOUT -DGR_LAYOUT='\"C\"' -UGR_BUILT_FOR -DGR_BUILT_FOR='\"5.0.10\"' -Dompi_version_string=gr_other_release_version"
 links_against "5.0.8 and layout C" "$as_c -Dmca_coll_base_module_t_class=gr_other_release_class" mca_coll_base_module_t \
     "-DGR_OTHER_BYTES=-8 -DGR_OTHER_VERSION='\"5.0.8\"'"
 is_off "5.0.8 and layout C" "(this libmpi has layout B, of 5.0.7 to 5.0.9; the component has layout C, of 5.0.10 and later)"
 links_against "5.0.8, ompi_op_t 8" "$as_b -Dompi_op_t_class=gr_other_release_class" ompi_op_t "-DGR_OTHER_VERSION='\"5.0.8\"'"
 is_off "5.0.8, ompi_op_t 8" "(ompi_op_t: [0-9]* bytes built, [0-9]* loaded)"
 
-links_against "another series" -DMPI_Get_library_version=gr_other_release_version
+links_against "another series" -Dompi_version_string=gr_other_release_version
 is_off "another series" "(Open MPI v3.9.1)"
 tap_done

@@ -78,6 +78,19 @@ command -v mpicc >/dev/null || tap_skip_all "no mpicc"
 
 example fit.c "right host allreduce"
 
+# Open MPI 6.0 has a second library of MPI's functions, whose handles are numbers (the MPI ABI).
+for folder in $(mpicc --showme:incdirs); do
+    [ -e "$folder/standard_abi/mpi.h" ] || continue
+    gcc -O2 -I"$folder/standard_abi" -o "$work/fit_abi" "$examples/fit.c" $(printf -- '-L%s ' $(mpicc --showme:libdirs)) \
+        -lmpi_abi -lm 2>"$work/failed"
+    tap_result $? "fit.c is compiled for the MPI ABI" "$work/failed"
+    ranks 2 "$work/fit_abi"
+    passed "... and runs" right host allreduce
+    ! readelf -d "$GR_DIR/mca_coll_gpuring.so" | grep 'NEEDED.*libmpi\.' >"$work/failed"
+    tap_result $? "the component brings no libmpi into such a process" "$work/failed"
+    break
+done
+
 is_wrong() { [ "$rc" -ne 0 ] && seen '^[0-9]+ .*: WRONG$'; }
 sed -i 's/MOST = 1000/MOST = 10/' "$examples/fit.c"
 in_all && planted="too few iterations" example fit.c is_wrong
