@@ -4,17 +4,27 @@
 # and a stub that opens the one that fits. It prints the file's path as the last line of stdout.
 #     tools/bundle.sh [--] [BUILD...]                     builds all that it can here, in build-bundle/
 #     tools/bundle.sh --version=V --programs=DIR BUILD... from these build folders (make bundle); programs from DIR
-# The first form builds for the distribution's Open MPI, for the three layouts of 5.0 (by the headers of tools/ompi5.sh where
-# the distribution has another series), and, as root, for 6.0 by the headers of Debian sid (tools/debian.sh). It takes
-# build folders of other series, too. Sid changes daily: where it cannot be had, the bundle is without 6.0, and that is
-# said.
+# The first form builds for the distribution's
+# Open MPI, for the three layouts of 5.0 (by the headers of tools/ompi5.sh where the distribution has another series), and,
+# as root, for 6.0 by the headers of Debian sid (tools/debian.sh). It takes build folders of other series, too. Sid changes
+# daily: where it cannot be had, the bundle is without 6.0, and that is said.
 . "$(dirname "$0")/build.sh"
 packages=build
+
+# glibc_of FOLDER: the latest version of the C (and C++) library that a file there asks for
+glibc_of() {
+    find "$1" -type f -exec objdump -T {} + 2>/dev/null | grep -oE 'GLIBC(XX)?_[0-9.]+' | sort -uV |
+        awk -F_ '{ latest[$1] = $2 } END { for (library in latest) printf "%s %s ", tolower(library), latest[library] }'
+}
 
 # pack VERSION PROGRAMS BUILD...
 pack() {
     local version=$1 programs=$2 name root build abi folder made program
     shift 2
+    if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
+        SOURCE_DATE_EPOCH=$([ -e "$top/.git" ] && git -C "$top" log -1 --format=%ct || stat -c %Y "$top/NEWS.md")
+    fi
+    export SOURCE_DATE_EPOCH
     name=gpuring-$version-$(uname -m)
     made=$(mktemp -d)
     root=$made/$name
@@ -35,11 +45,21 @@ pack() {
     done
     find "$root/lib" -name '*.so' -exec strip -g {} +
     cp -R "$programs/ab" "$root/lib/gpuring-ab"
+    find "$root" -name __pycache__ -exec rm -rf {} +
     ln -s ../lib/gpuring-ab/gpuring_ab "$root/bin/gpuring_ab"
     cp "$top/packaging/bundle/gpuring-install" "$root/bin/"
     cp "$top/packaging/bundle/modulefile" "$root/modulefiles/gpuring/$version"
-    cp "$top/LICENSE" "$top/README.md" "$root/"
-    tar -C "$made" -czf "$PWD/$name.tar.gz" "$name"
+    cp "$top/packaging/bundle/modulefile.lua" "$root/modulefiles/gpuring/$version.lua"
+    make -s --no-print-directory -C "$programs" docdir="$root/share/doc/gpuring" mandir="$root/share/man" \
+        install-nobase_dist_docDATA install-man >/dev/null
+    # not the day when they were made
+    sed -i "/^\\.TH /s/20[0-9][0-9]-[0-9-]*/$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)/" "$root"/share/man/man?/*
+    ln -s share/doc/gpuring/README.md share/doc/gpuring/NEWS.md share/doc/gpuring/LICENSE "$root/"
+    (cd "$root" && find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum >../SHA256SUMS)
+    mv "$made/SHA256SUMS" "$root/"
+    tar -C "$made" --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+        --mode=u+rwX,go+rX,go-w -cf - "$name" | gzip -9n >"$PWD/$name.tar.gz"
+    echo "bundle: it needs $(glibc_of "$root")or later" >&2
     rm -rf "$made"
     echo "$PWD/$name.tar.gz"
 }
@@ -50,12 +70,11 @@ pack() {
 part() (
     builddir=$top/build-bundle/$1
     shift
-    options=(--without-hwloc "$@")
+    options=(--without-hwloc CFLAGS=-O2 "$@")
     set_up bundle-parts OMPI_LIBS= >&2
 )
 
-# of6: makes build-bundle/sid/, which looks like the prefix of Debian sid's Open MPI. Its headers are all that is needed, and
-# the component is built by this machine's compiler, for this machine's C library.
+# of6: makes build-bundle/sid/, which looks like the prefix of Debian sid's Open MPI. Its headers are all that is needed.
 of6() {
     local root=${GPURING_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuring}/sid libs
     "$top/tools/debian.sh" --here "--dir=$root" sid tools/packages.sh build >&2 || return
@@ -72,7 +91,7 @@ while [ $# -gt 0 ]; do
         --version=*) version=${1#*=} ;;
         --programs=*) programs=${1#*=} ;;
         --) shift; break ;;
-        -h | --help) sed -n '3,11s/^# //p' "$0"; exit 0 ;;
+        -h | --help) sed -n '3,13s/^# //p' "$0"; exit 0 ;;
         -*) fail "unknown option $1; allowed: --version=V --programs=DIR" ;;
         *) break ;;
     esac

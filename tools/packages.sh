@@ -27,7 +27,8 @@ test  iproute2             hosts made of network namespaces
 test  python3-mpi4py?      a client: Python programs
 test  hpcc?                a client: a benchmark
 test  gfortran             examples/power.f90
-test  mandoc?              checks man pages'
+test  mandoc?              checks man pages
+test  lua5.4?              reads the module file of a bundle'
 
 install=yes
 if [ "${1:-}" = --no-install ]; then

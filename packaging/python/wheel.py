@@ -32,7 +32,8 @@ gpuring_abi = gpuring:abi
 gpuring_choices = gpuring:choices
 gpuring_sched = gpuring:sched
 """
-LEFT_OUT = re.compile(r"modulefiles/|bin/(gpuring-install|gpuring_bench|gpuring_tune|torus_sim)$|README.md$|LICENSE$")
+LEFT_OUT = re.compile(r"modulefiles/|share/|SHA256SUMS$|bin/(gpuring-install|gpuring_bench|gpuring_tune|torus_sim)$")
+TEXTS = "share/doc/gpuring/"
 
 
 def glibc(files):
@@ -70,27 +71,28 @@ def main():
         sys.exit(__doc__)
     version, machine, files, texts = members(sys.argv[1])
     tag = "py3-none-manylinux_%d_%d_%s" % (*glibc(files), machine)
-    for name in os.listdir(os.path.join(HERE, "gpuring")):
+    for name in sorted(os.listdir(os.path.join(HERE, "gpuring"))):
         if name.endswith(".py"):
             with open(os.path.join(HERE, "gpuring", name), "rb") as file:
                 files["gpuring/" + name] = (file.read(), False)
     files["gpuring.pth"] = (b"import gpuring._attach\n", False)
     info = f"gpuring-{version}.dist-info/"
-    files[info + "METADATA"] = (METADATA.format(version=version).encode() + texts["README.md"], False)
+    files[info + "METADATA"] = (METADATA.format(version=version).encode() + texts[TEXTS + "README.md"], False)
     files[info + "WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: gpuring\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(), False)
     files[info + "entry_points.txt"] = (ENTRY_POINTS.encode(), False)
-    files[info + "licenses/LICENSE"] = (texts["LICENSE"], False)
+    files[info + "licenses/LICENSE"] = (texts[TEXTS + "LICENSE"], False)
     record = ""
     out = os.path.join(sys.argv[2] if len(sys.argv) == 3 else ".", f"gpuring-{version}-{tag}.whl")
+    for path, (data, _) in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record += f"{path},sha256={digest},{len(data)}\n"
+    files[info + "RECORD"] = ((record + info + "RECORD,,\n").encode(), False)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, (data, executable) in files.items():
-            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            record += f"{path},sha256={digest},{len(data)}\n"
             entry = zipfile.ZipInfo(path, (2026, 1, 1, 0, 0, 0))
             entry.external_attr = (0o100755 if executable else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
-        archive.writestr(info + "RECORD", record + info + "RECORD,,\n")
     print(out)
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The bundle of this build folder: its stub opens the variant that fits, gpuring_abi names it, gpuring-install installs it,
-# and the wheel that is made from it gives the component to mpi4py's Open MPI.
+# The bundle of this build folder: it is the same bit by bit when it is packed again, its stub opens the variant that fits,
+# gpuring_abi names it, gpuring-install installs it, and the wheel that is made from it gives the component to mpi4py's
+# Open MPI.
 # Environment: builddir, srcdir, MPIRUN, OMPI_INFO, OMPI_LOADS (from make).
 set -u
 . "$(dirname "$0")/../lib.sh"
@@ -9,12 +10,47 @@ make_work
 
 version=$(in_make print-version)
 libmpi=$(in_make print-libmpi)
-in_make bundle-parts >"$work/why" 2>&1
-(cd "$work" && "$srcdir/tools/bundle.sh" --version="$version" --programs="$builddir" "$builddir") >"$work/out" 2>>"$work/why"
-tap_result $? "tools/bundle.sh packs this build" "$work/why"
+in_make bundle-parts >"$work/said" 2>&1
+pack() {
+    (cd "$1" && "$srcdir/tools/bundle.sh" --version="$version" --programs="$builddir" "$builddir") >"$work/out" 2>>"$work/said"
+}
+pack "$work"
+tap_result $? "tools/bundle.sh packs this build" "$work/said"
 bundle=$(tail -n 1 "$work/out")
 tar -C "$work" -xzf "$bundle" && mv "$work/gpuring-$version-$(uname -m)" "$work/b"
-ok "the module file has the version" [ -s "$work/b/modulefiles/gpuring/$version" ]
+ok "it says which glibc the bundle needs" grep -qE '^bundle: it needs glibc 2\.[0-9]+ or later$' "$work/said"
+# packed again, by a user with another umask and time zone, from files that were just made
+mkdir "$work/again"
+find "$builddir" -maxdepth 2 -name '*.so' -exec touch {} +
+(umask 077 && TZ=Asia/Tokyo pack "$work/again")
+ok "what is packed again is the same, bit by bit" cmp "$bundle" "$work/again/$(basename "$bundle")"
+sums() {
+    cd "$work/b" && sha256sum --quiet -c SHA256SUMS && diff <(cut -c67- SHA256SUMS) \
+        <(find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort)
+}
+ok "SHA256SUMS is right, and has all files" eval "(sums)"
+lacks() { for f in NEWS.md LICENSE README.md share/doc/gpuring/docs/using.md modulefiles/gpuring/"$version"{,.lua} \
+    share/man/man1/gpuring_bench.1 share/man/man7/gpuring.7; do [ -s "$work/b/$f" ] || echo "$f"; done; }
+ok "it has pages, man pages and module files" [ -z "$(lacks)" ]
+# what the module file for Lmod sets, by functions of this test's
+modules() {
+    lua5.4 - "$work/b/modulefiles/gpuring/$version.lua" >"$work/out" 2>&1 <<'END'
+function help() end
+whatis, conflict = help, help
+function myFileName() return arg[1] end
+function isFile(path) local file = io.open(path); return file ~= nil and file:close() end
+function prepend_path(name, value) print(name .. "=" .. value .. ":") end
+function setenv(name, value) print(name .. "=" .. value) end
+dofile(arg[1])
+END
+}
+if command -v lua5.4 >/dev/null; then
+    ok "Lmod's module file is Lua" modules
+    ok "... and sets the paths" grep -qx "OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$work/b/lib/gpuring" "$work/out"
+    ok "... that are there" [ -x "$(sed -n 's/^PATH=\(.*\):$/\1/p' "$work/out")/gpuring_abi" ]
+else
+    tap_skip "Lmod's module file" "there is no lua5.4"
+fi
 variants=$work/b/lib/gpuring/gpuring-variants
 own=$(echo "$variants"/*)
 
@@ -74,11 +110,14 @@ sed -i 's/^from .*/from 3.1.0/' "$own/abi"
 abi
 ok "gpuring_abi: none fits" seen "^none fits"
 ok "no component for this series: the job runs without" without
-ok "... and it is said in one line" [ "$(grep -c 'gpuring: this bundle has no component for Open MPI' "$work/out")" = 1 ]
+line='gpuring: this bundle has no component for Open MPI [0-9.]*; gpuring is off: gpuring_abi'
+ok "... and it is said in one line" [ "$(grep -c "$line" "$work/out")" = 1 ]
 tar -C "$work" -xzf "$bundle" && rm -rf "$work/b" && mv "$work/gpuring-$version-$(uname -m)" "$work/b"
 : >"$own/mca_coll_gpuring.so"
 ok "a damaged component: the job runs without" without
 ok "... and it is said" seen 'gpuring: a component of the bundle cannot be loaded'
+env HOME="$work/home" "$work/b/bin/gpuring-install" --user >"$work/out" 2>&1
+ok "... and it is not installed" eval 'seen "unpack this bundle again: .*/mca_coll_gpuring.so" && [ ! -e "$work/home" ]'
 
 # ---- gpuring-install, into an Open MPI that an ompi_info of the test's describes ----
 tar -C "$work" -xzf "$bundle" && rm -rf "$work/b" && mv "$work/gpuring-$version-$(uname -m)" "$work/b"
@@ -106,24 +145,29 @@ install() {
     env HOME="$work/home" PATH="$work/p/bin:$PATH" DL=mca:dl:dlopen:version "$work/b/bin/gpuring-install" "$@" >"$work/out" 2>&1
 }
 # installed FOLDER: all of the bundle's components are there
-installed() { diff -r "$work/b/lib/gpuring" "$1"; }
+installed() { diff -r -x INSTALLED "$work/b/lib/gpuring" "$1"; }
 ok "gpuring-install" install --prefix="$work/p"
 ok "... says which fits" seen "$(basename "$own")$"
 ok "the components are installed" installed "$work/p/lib/openmpi"
 ok "no parameter of PRRTE where ranks look for Open MPI's components" [ ! -e "$work/p/etc" ]
+ok "the record has the version" grep -q "^gpuring $version, installed 20" "$work/p/lib/openmpi/gpuring-variants/INSTALLED"
 install --prefix="$work/p" --uninstall
+ok "--uninstall says what it removes" \
+    [ "$(grep -c "^removed $work/p/lib/openmpi/" "$work/out")" = "$(find "$work/b/lib/gpuring" -type f | wc -l)" ]
 ok "--uninstall leaves nothing" [ "$(find "$work/p" -type f ! -path '*/bin/*' | wc -l)" = 0 ]
 export RANKS_PATH=/usr/lib/pmix2/lib/pmix
 mkdir -p "$work/p/etc" && echo "# a site's own" >"$work/p/etc/prte-mca-params.conf"
 ok "gpuring-install where ranks look for PMIx's components" install --prefix="$work/p"
 ok "... PRRTE gets a parameter" [ "$(grep -c '^odls_base_exec_agent = /usr/bin/env -u' "$work/p/etc/prte-mca-params.conf")" = 1 ]
 install --prefix="$work/p" --uninstall
-ok "... --uninstall takes it back" [ "$(cat "$work/p/etc/prte-mca-params.conf")" = "# a site's own" ]
+ok "... --uninstall says so" seen "^took back the parameter in $work/p/etc/prte-mca-params.conf$"
+ok "... and has done it" [ "$(cat "$work/p/etc/prte-mca-params.conf")" = "# a site's own" ]
 ok "gpuring-install --user" install --user
 ok "the components are in the home" installed "$work/home/.openmpi/components"
 ok "... and the parameter" grep -q '^odls_base_exec_agent = /usr/bin/env -u' "$work/home/.prte/mca-params.conf"
 install --user --uninstall
 ok "--user --uninstall leaves nothing" [ "$(find "$work/home" -type f | wc -l)" = 0 ]
+ok "what was not installed is not removed" eval '! install --user --uninstall && seen "has put nothing into"'
 unset RANKS_PATH
 env DL= "$work/b/bin/gpuring-install" --prefix="$work/p" >"$work/out" 2>&1
 ok "an Open MPI that opens no components is refused" seen 'disable-dlopen'
@@ -135,6 +179,9 @@ ok "... of the bundle's version" python3 -c '
 import sys, zipfile
 data = zipfile.ZipFile(sys.argv[1]).read(f"gpuring-{sys.argv[2]}.dist-info/METADATA").decode()
 sys.exit(f"Version: {sys.argv[2]}" not in data.splitlines())' "$wheel" "$version"
+ok "... without the time when it was made" python3 -c '
+import sys, zipfile
+sys.exit({entry.date_time[:4] for entry in zipfile.ZipFile(sys.argv[1]).infolist()} != {(2026, 1, 1, 0)})' "$wheel"
 cat >"$work/sum.py" <<'END'
 from mpi4py import MPI
 
