@@ -4,7 +4,7 @@
 # and a stub that opens the one that fits. It prints the file's path as the last line of stdout.
 #     tools/bundle.sh [--] [BUILD...]                     builds all that it can here, in build-bundle/
 #     tools/bundle.sh --version=V --programs=DIR BUILD... from these build folders (make bundle); programs from DIR
-# The first form builds for the distribution's
+# The first form builds for glibc 2.28 (tools/glibc.sh; where that cannot be had, for this machine's), for the distribution's
 # Open MPI, for the three layouts of 5.0 (by the headers of tools/ompi5.sh where the distribution has another series), and,
 # as root, for 6.0 by the headers of Debian sid (tools/debian.sh). It takes build folders of other series, too. Sid changes
 # daily: where it cannot be had, the bundle is without 6.0, and that is said.
@@ -66,11 +66,12 @@ pack() {
 
 # part NAME OPTION...: the files for one layout, in build-bundle/NAME, configured with these options. They need no library
 # that a machine may lack, or has by another name: not hwloc, which orders GPUs where NVML does not, nor Open MPI's, which
-# the stub finds in the process.
+# the stub finds in the process; nor the path of this checkout, which assert() would put into them.
+portable=()
 part() (
     builddir=$top/build-bundle/$1
     shift
-    options=(--without-hwloc CFLAGS=-O2 "$@")
+    options=(--without-hwloc "CFLAGS=-O2 -ffile-prefix-map=$top=." "${portable[@]}" "$@")
     set_up bundle-parts OMPI_LIBS= >&2
 )
 
@@ -102,6 +103,11 @@ if [ -n "$version" ]; then
     exit 0
 fi
 
+if text=$("$top/tools/glibc.sh"); then
+    mapfile -t portable <<<"$text"
+else
+    echo "bundle: built for this machine's C library" >&2
+fi
 own=$top/build-bundle/own builds=("$top/build-bundle/own")
 part own
 make -s -C "$own" bundle-programs >&2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs a command (default: ./demo) in a minimal Debian with this checkout's last commit. Needs root.
-#     tools/debian.sh [--here] [--dir=DIR] [bookworm|trixie|sid] [COMMAND...]
+#     tools/debian.sh [--here] [--dir=DIR] [bullseye|bookworm|trixie|sid] [COMMAND...]
 # debootstrap installs the release (default bookworm, Debian 12; trixie is 13) in DIR (default ~/.cache/gpuring/RELEASE,
 # 3 GB) from apt's mirror; later calls reuse it. Mounts in DIR, /usr/local/cuda among them, end with the command.
 # --here: the command runs in this checkout itself, not in a clone. Exit status 77: the release cannot be had here.
@@ -21,7 +21,7 @@ while [[ ${1:-} = -* ]]; do
     shift
 done
 case ${1:-} in
-    bookworm | trixie | sid) release=$1; shift ;;
+    bullseye | bookworm | trixie | sid) release=$1; shift ;;
 esac
 : "${dir:=${GPURING_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuring}/$release}"
 [ $# -gt 0 ] || set -- ./demo

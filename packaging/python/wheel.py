@@ -34,6 +34,7 @@ gpuring_sched = gpuring:sched
 """
 LEFT_OUT = re.compile(r"modulefiles/|share/|SHA256SUMS$|bin/(gpuring-install|gpuring_bench|gpuring_tune|torus_sim)$")
 TEXTS = "share/doc/gpuring/"
+LEAST = 28  # no tag before manylinux_2_28: tools/glibc.sh builds for that, whichever functions are used today
 
 
 def glibc(files):
@@ -43,7 +44,7 @@ def glibc(files):
         variant = re.search(r"gpuring-variants/([^/]*)/", path)
         key = variant[1] if variant else ""
         found = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)\0", data)]
-        newest[key] = max([newest.get(key, 17), *found])
+        newest[key] = max([newest.get(key, LEAST), *found])
     return 2, max(newest.pop(""), min(newest.values()))
 
 
