@@ -8,6 +8,8 @@
  * its name behind this file, MPI_ and PMPI_ alike: Fortran's functions call the latter ones.
  */
 #define _GNU_SOURCE 1 /* RTLD_NEXT, dl_iterate_phdr() */
+#include "base/size_class.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -55,9 +57,7 @@ enum id { CALLS(ID) NCALLS };
 #define NAME(id, name) #name,
 static const char *const names[NCALLS] = {CALLS(NAME)};
 
-/* Size classes: of a rank's part, up to so many bytes. */
-static const count_t limits[] = {1 << 10, 64 << 10, 1 << 20, LLONG_MAX};
-enum { NCLASSES = sizeof limits / sizeof limits[0], NFORMS = 2 /* blocking or not */ };
+enum { NCLASSES = GR_NSIZE_CLASSES, NFORMS = 2 /* blocking or not */ };
 
 struct sum {
     uint64_t calls, ns;
@@ -142,12 +142,7 @@ static count_t type_bytes(count_t n, handle_t type)
 
 static int class_of(count_t bytes)
 {
-    int class = 0;
-
-    while (bytes > limits[class]) {
-        class ++;
-    }
-    return class;
+    return gr_size_class((unsigned long long) bytes);
 }
 
 /* ---- requests of collectives: their waiting is the collectives' time ---- */
@@ -570,6 +565,9 @@ static void write_sums(FILE *f, uint64_t run_ns)
 {
     fprintf(f, "init_ns %llu\nrun_ns %llu\n", (unsigned long long) init_ns,
             (unsigned long long) run_ns);
+    for (int k = 0; k < NCLASSES; k++) {
+        fprintf(f, "class %d %s\n", k, gr_size_class_name(k));
+    }
     for (int k = 0; k < NCALLS * NFORMS * NCLASSES; k++) {
         int id = k / (NFORMS * NCLASSES), form = k / NCLASSES % NFORMS, class = k % NCLASSES;
         struct sum *sum = &sums[id][form][class];

@@ -21,7 +21,7 @@ def compare(opts):
             report.write_json(opts.json, {"command": opts.command, "verdict": "off", "text": str(e)})
         raise
     measured = verdict.measures(found[stock.name], found[other.name])
-    calls = verdict.calls(found[stock.name], found[other.name], runs.CLASSES)
+    calls = verdict.calls(found[stock.name], found[other.name])
     decided = verdict.judge(other.name, measured[0])
     for line in report.table(opts, sides, found, measured, calls):
         print(line)

@@ -50,7 +50,7 @@ def table(opts, sides, found, measured, calls):
 def as_json(opts, sides, found, measured, calls, decided):
     rounds = [{"round": k + 1, "side": side.name, "wall_s": run.wall, "program_s": run.program,
                "collectives_s": run.collectives,
-               "calls": [{"call": name, "size": runs.CLASSES[size], "calls": run.counts[name, size], "s": s}
+               "calls": [{"call": name, "size": size.text, "calls": run.counts[name, size], "s": s}
                          for (name, size), s in run.calls.items()],
                "counters": run.counters and {name: value for name, (value, _) in run.counters.items()}}
               for side in sides for k, run in enumerate(found[side.name])]

@@ -16,7 +16,6 @@ from compare_lib.progress import Progress
 
 from . import command
 
-CLASSES = ["to 1 KiB", "to 64 KiB", "to 1 MiB", "above 1 MiB"]  # as gpuring_ab_calls.c has them
 SHOWN = 20  # lines of a run that failed
 REPORT = "report.json"
 
@@ -33,8 +32,11 @@ class Off(Failure):
     """gpuring was off."""
 
 
+# A class of sizes; the ranks' files say which there are, in their order.
+Size = collections.namedtuple("Size", "number text")
+
 # wall: seconds of the command. program: from MPI_Init to MPI_Finalize, of the rank that took longest. collectives and
-# calls[(name, class)]: seconds, means over ranks. program and collectives are None where ranks left nothing. counters:
+# calls[(name, Size)]: seconds, means over ranks. program and collectives are None where ranks left nothing. counters:
 # {name: (value, text)} of gpuring, sums over ranks, None where it was not loaded.
 Run = collections.namedtuple("Run", "wall program collectives calls counts ranks counters")
 
@@ -44,6 +46,7 @@ class Rank:
 
     def __init__(self, path):
         self.size, self.program, self.calls, self.counters, self.loaded = None, None, {}, {}, None
+        sizes = {}
         with open(path) as f:
             for line in f:
                 kind, *words = line.rstrip("\n").split(" ", 3)
@@ -51,9 +54,11 @@ class Rank:
                     self.size = int(words[0])
                 elif kind == "run_ns":
                     self.program = int(words[0]) / 1e9
+                elif kind == "class":
+                    sizes[words[0]] = Size(int(words[0]), " ".join(words[1:]))
                 elif kind == "call":
                     calls, ns = words[2].split()
-                    self.calls[words[0], int(words[1])] = int(calls), int(ns) / 1e9
+                    self.calls[words[0], sizes[words[1]]] = int(calls), int(ns) / 1e9
                 elif kind == "counter":
                     self.counters[words[0]] = int(words[1]), words[2]
                 elif kind == "counters":

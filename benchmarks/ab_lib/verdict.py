@@ -28,11 +28,11 @@ def measures(stock, other):
             if all(getattr(run, field) for run in stock + other)]
 
 
-def calls(stock, other, classes):
+def calls(stock, other):
     """Calls by what they won or lost, most first."""
     median = lambda side, key: statistics.median(run.calls.get(key, 0) for run in side)
     keys = sorted({key for run in stock + other for key in run.calls})
-    found = [Call(name, "" if "barrier" in name else classes[size], max(run.counts.get((name, size), 0) for run in stock),
+    found = [Call(name, "" if "barrier" in name else size.text, max(run.counts.get((name, size), 0) for run in stock),
                   median(stock, (name, size)), median(other, (name, size))) for name, size in keys]
     return sorted(found, key=lambda call: -abs(call.stock - call.other))
 
