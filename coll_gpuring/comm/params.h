@@ -81,7 +81,7 @@ struct gr_settings {
     char *tune_file;     /* "none", a file's name, or "": searched for; owned by mpi/params.c */
     int device_pool_mib; /* most memory of a device for links */
     int verbose;         /* 0, 1 or 2: how much is printed */
-    char *report;        /* "none", "summary" or "json:FILE"; owned by mpi/params.c */
+    char *report;        /* "none", "line", "summary" or "json:FILE"; owned by mpi/params.c */
 };
 extern struct gr_settings gr_settings;
 

@@ -72,6 +72,7 @@ int gr_runtime_tag(int offset);
 #define GR_TAGS_PAIRS \
     (GR_TAGS_SETUPS + GR_SETUP_TAGS * GR_TAGGED_SETUPS) /* two for each of GR_TAGGED_PAIRS calls */
 #define GR_TAGGED_PAIRS 8192
+#define GR_TAGS_REPORT (GR_TAGS_PAIRS + 2 * GR_TAGGED_PAIRS)
 
 /* ---- messages between the processes of the job, whatever communicators they share ---- */
 
@@ -189,8 +190,17 @@ static inline void gr_count_call(struct gr_call_counter *c)
                           memory_order_relaxed);
 }
 
-/* A call that has run to its end; us 0: it was not timed. */
-void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t bytes, double us);
+/* The time of a call, from its begin to its end. */
+struct gr_call_time {
+    double us;        /* microseconds */
+    double wait_us;   /* of a blocking call: until the last rank had come; or GR_WAIT_UNKNOWN */
+    bool nonblocking; /* it may have overlapped with other work */
+};
+#define GR_WAIT_UNKNOWN (-1.0) /* it waited for other ranks, for how long is not known */
+
+/* A call that has run to its end; time NULL: it was not timed. */
+void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t bytes,
+                   const struct gr_call_time *time);
 
 /*
  * A call without a copy: on devices with other ranks' receive buffers mapped, or between nodes with
@@ -199,7 +209,7 @@ void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t 
 void gr_stats_zero_copy(enum gr_call_id id);
 
 /* A call that was left to Open MPI, and why. */
-void gr_stats_fallback(enum gr_fallback_reason reason);
+void gr_stats_fallback(enum gr_call_id id, enum gr_fallback_reason reason);
 
 /* Whether the times of calls are wanted. */
 static inline bool gr_stats_timed(void)

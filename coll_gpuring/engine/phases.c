@@ -213,6 +213,7 @@ static bool await_records(struct gr_op *op, uint64_t *moved)
         gr_fail(op->queue->comm, GR_ERR_FAILED, NULL);
         gr_op_over(op, GR_ERR_DIFFER);
     } else {
+        op->wait_us = 0 != op->start ? 1e6 * (gr_runtime_now() - op->start) : 0;
         op->phase = GR_OP_CHOICE;
     }
     return true;

@@ -30,6 +30,7 @@ void gr_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *que
     op->has_buffers = false;
     op->fallback = GR_FALLBACK_SETUP;
     op->without_links = false;
+    op->wait_us = 0;
     op->early.call = NULL;
     op->kept.planned = false;
     op->agreement.use = GR_AGREEMENT_NONE;

@@ -24,6 +24,7 @@
 #include "comm/collectives.h"
 #include "comm/comm.h"
 #include "comm/params.h"
+#include "exec/arrival.h"
 #include "exec/executor.h"
 #include "exec/grouped.h"
 #include "exec/host.h"
@@ -109,6 +110,7 @@ struct gr_call_agreement {
 struct gr_host_run {
     struct gr_stepper stepper; /* where it is */
     struct gr_host_op op;      /* links and buffers */
+    struct gr_arrival arrival; /* of a timed call whose steps are not */
     double leave_by;           /* when a failed call ends, whatever is in flight; 0: not set */
     struct gr_copy_stream copies[2]; /* run_staged.c: into host memory, and out of it */
 };
@@ -224,6 +226,7 @@ struct gr_op {
     uint64_t seq;     /* number of the call in the order of its communicator */
     bool nonblocking; /* nonblocking or persistent: no fallback, and a few slots at a time */
     double start;     /* of the call, or of the persistent request; seconds; 0: no report */
+    double wait_us;   /* as in struct gr_call_time, as far as it is known now */
 
     enum gr_op_phase phase; /* where it is */
     int rc;                 /* 0, or GR_ERR_...; valid in GR_OP_DONE */

@@ -87,10 +87,13 @@ void gr_op_end(struct gr_op *op, int rc)
 
 void gr_op_count(const struct gr_op *op, bool zero_copy)
 {
-    double us = 0 != op->start ? 1e6 * (gr_runtime_now() - op->start) : 0;
+    bool timed = 0 != op->start;
+    struct gr_call_time time = {.us = timed ? 1e6 * (gr_runtime_now() - op->start) : 0,
+                                .wait_us = op->wait_us,
+                                .nonblocking = op->nonblocking};
 
     gr_stats_call(op->id, op->choice.algo, op->exec->on_device, op->queue->team->p,
-                  gr_call_has_buffers(op->id) ? op->data.bytes : 0, us);
+                  gr_call_has_buffers(op->id) ? op->data.bytes : 0, timed ? &time : NULL);
     if (zero_copy) {
         gr_stats_zero_copy(op->id);
     }

@@ -6,6 +6,7 @@
 #include "comm/comm.h"
 #include "comm/net_links.h"
 #include "comm/runtime.h"
+#include "exec/arrival.h"
 #include "exec/executor.h"
 #include "exec/host.h"
 #include "exec/label.h"
@@ -117,6 +118,7 @@ static void start_stepper(struct gr_op *op, const struct gr_backend *backend, vo
 
     gr_stepper_start(stepper, &op->kept.plan, backend, ctx);
     stepper->burst = op->nonblocking ? BURST : 0;
+    op->run.host.arrival.late = 0;
     op->run.host.leave_by = 0;
 }
 
@@ -186,9 +188,14 @@ int gr_host_time(struct gr_op *op)
                                 .nslots = set->nslots,
                                 .sched = sched_of,
                                 .ctx = op};
+    struct gr_arrival *arrival = &op->run.host.arrival;
     struct gr_step_gate gate;
     int rc = gr_timing_begin(op->queue, r, &job, &links, &gate);
 
+    if (0 == rc && NULL == gate.ops && 0 != op->start && !op->nonblocking) {
+        gr_arrival_begin(arrival, set->in, set->out, team->p, op->seq, op->start);
+        gate = (struct gr_step_gate) {.ops = &gr_arrival_gate, .ctx = arrival};
+    }
     if (0 == rc && NULL != gate.ops) {
         gr_stepper_gate(&op->run.host.stepper, gate.ops, gate.ctx);
     }
@@ -279,7 +286,10 @@ bool gr_host_abort(struct gr_op *op, bool here)
 
 int gr_host_finish(struct gr_op *op, int rc)
 {
+    double late = 1e-3 * (double) op->run.host.arrival.late;
+
     if (0 == rc) {
+        op->wait_us = late > op->wait_us ? late : op->wait_us;
         gr_op_count(op, op->run.host.op.zero_copies > 0);
     } else {
         gr_host_withdraw(&op->run.host.op);

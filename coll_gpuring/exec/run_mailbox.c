@@ -6,6 +6,7 @@
  * before; with GPUs, the executors of the ops before it are not known until then, and so not
  * whether they post. A persistent request has boards of its own.
  */
+#include "comm/runtime.h"
 #include "exec/executor.h"
 #include "exec/grouped.h"
 #include "exec/label.h"
@@ -81,6 +82,7 @@ static int mailbox_poll(struct gr_op *op, uint64_t *moved)
     if (0 != rc) {
         return rc < 0 ? rc : GR_DONE;
     }
+    op->wait_us = 0 == op->wait_us ? GR_WAIT_UNKNOWN : op->wait_us;
     box = &gr_grouped_at(c)->box;
     op->awaited = gr_mailbox_is_posted(box, gr_grouped_now(c))
                       ? gr_mailbox_awaits(box, gr_grouped_now(c))

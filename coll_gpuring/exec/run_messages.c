@@ -204,9 +204,8 @@ static bool messages_abort(struct gr_op *op, bool here)
 
 static int messages_finish(struct gr_op *op, int rc)
 {
-    (void) op;
     if (0 == rc) {
-        gr_stats_fallback(op->fallback);
+        gr_stats_fallback(op->id, op->fallback);
     }
     return rc;
 }

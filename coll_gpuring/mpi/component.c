@@ -13,6 +13,7 @@
 #include "comm/net_links.h"
 #include "comm/params.h"
 #include "comm/process.h"
+#include "comm/runtime.h"
 #include "engine/op_queue.h"
 #include "exec/default_streams.h"
 #include "exec/setup.h"
@@ -105,6 +106,7 @@ static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int 
     bool host = 0 != c->params.value[GR_PARAM_HOST] && ompi_comm_size(comm) > 1 &&
                 !OMPI_COMM_IS_INTER(comm);
 
+    mca_coll_gpuring_report_comm(comm, 0 != c->priority && (gpu || late || host));
     if (0 == c->priority || (!gpu && !late && !host)) {
         return NULL;
     }
@@ -115,7 +117,8 @@ static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int 
     module->super.coll_module_enable = mca_coll_gpuring_module_enable;
     module->super.coll_module_disable = mca_coll_gpuring_module_disable;
     module->takes = gpu || host;
-    mca_coll_gpuring_calls_install(module, host, gpu || late);
+    /* with a report, to count them */
+    mca_coll_gpuring_calls_install(module, host, gpu || late || gr_stats_timed());
     *priority = c->priority;
     return &module->super;
 }
@@ -194,6 +197,7 @@ static int gpuring_open(void)
         return OMPI_ERR_NOT_AVAILABLE;
     }
     mca_coll_gpuring_params_check();
+    mca_coll_gpuring_report_open();
     modules_open();
     (void) gr_reserve_make();
     return mca_coll_gpuring_modex_publish();
@@ -211,7 +215,7 @@ static int gpuring_close(void)
     mca_coll_gpuring_requests_close();
     mca_coll_gpuring_blocking_ops_close();
     gr_failures_close(&gr_process);
-    mca_coll_gpuring_stats_report();
+    mca_coll_gpuring_report_print();
     mca_coll_gpuring_params_close();
     gr_process_net_close(); /* which may still be in the devices' memory */
     mca_coll_gpuring_pinned_close();

@@ -42,7 +42,7 @@
 static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                      const struct gr_form *form, int reason)
 {
-    gr_stats_fallback((enum gr_fallback_reason) reason);
+    gr_stats_fallback(call->id, (enum gr_fallback_reason) reason);
     if (gr_ompi_should_log(call->comm, 2)) {
         gr_print("gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
                  gr_ompi_name(call->comm), mca_coll_gpuring_fallback_name(reason));
@@ -350,6 +350,9 @@ static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *cal
 {
     int reason, rc;
 
+    if (call->id >= GR_NSUPPORTED && gr_stats_timed()) {
+        mca_coll_gpuring_stats_other(call->id);
+    }
     if (call->id >= GR_NSUPPORTED || !module->takes) {
         return gr_gpu_possible() ? fall_back_in_parts(module, call, form, GR_FALLBACK_STAGED)
                : gr_gpu_loaded() ? mca_coll_gpuring_fall_back(module, call, form) /* staged */

@@ -159,8 +159,14 @@ int mca_coll_gpuring_module_enable(mca_coll_base_module_t *base, struct ompi_com
 #undef LOOK_FOR
     if (NULL == missing) {
         install(module, comm);
-        gr_process.can_message = gr_process.can_message || &ompi_mpi_comm_world.comm == comm;
+        if (&ompi_mpi_comm_world.comm == comm) {
+            gr_process.can_message = true;
+            mca_coll_gpuring_report_world(base);
+        }
         return OMPI_SUCCESS;
+    }
+    if (&ompi_mpi_comm_world.comm == comm) {
+        mca_coll_gpuring_report_lacks(missing);
     }
     if (gr_settings.verbose >= 1 && 0 == ompi_comm_rank(comm)) {
         gr_print("gpuring: off on %s: no other component offers %s", gr_ompi_name(comm), missing);
@@ -175,6 +181,7 @@ int mca_coll_gpuring_module_disable(mca_coll_base_module_t *base, struct ompi_co
     mca_coll_gpuring_module_t *module = (mca_coll_gpuring_module_t *) base;
 
     if (&ompi_mpi_comm_world.comm == comm) {
+        mca_coll_gpuring_report_world_ends();
         gr_process.can_message = false;
         /* no op may push to links that are closed */
         mca_coll_gpuring_progress_close();

@@ -162,8 +162,9 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "Most shared memory for links of a process, in MiB (default 256). Communicators for which it "
      "does not suffice are left to other components"},
     {"report", USER, GR_KIND_REPORT, -1, 0, 0, 0, NULL,
-     "Table of the collectives of this job and their bandwidth, printed by rank 0 at the end: none "
-     "(default), summary, or json:FILE"},
+     "What rank 0 prints at the end: none (default), line (how many collective calls gpuring did, "
+     "or why it was off), summary (also a table of all ranks' calls: time, waiting, bandwidth), or "
+     "json:FILE"},
     {"verbose", USER, GR_KIND_INT, -1, 0, 0, 2, &gr_settings.verbose,
      "0 (default): errors only; 1: whether each communicator is taken; 2: also the choice for each "
      "call, or why it falls back to other components"},

@@ -301,11 +301,11 @@ static int64_t check_word(const struct gr_param_row *row, const char *text)
 /* A copy: the variable system frees its own before the component is closed. */
 static char *check_report(const struct gr_param_row *row, const char *text)
 {
-    if (0 == strcmp(text, "none") || 0 == strcmp(text, "summary") ||
+    if (0 == strcmp(text, "none") || 0 == strcmp(text, "line") || 0 == strcmp(text, "summary") ||
         (0 == strncmp(text, "json:", 5) && text[5])) {
         return strdup(text);
     }
-    complain(row, text, "none summary json:FILE", "none");
+    complain(row, text, "none line summary json:FILE", "none");
     return strdup("none");
 }
 

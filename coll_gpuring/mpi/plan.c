@@ -116,11 +116,23 @@ int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc)
     unsigned polls = gr_polls_per_progress();
     uint64_t moved = 0;
 
+    plan->waited = true;
     rc = polled(plan, rc);
     while (GR_AGAIN == rc && --polls > 0) {
         rc = poll(plan, &moved);
     }
     return GR_AGAIN == rc ? gr_poll_to_end(poll_again, &waiting) : rc;
+}
+
+void mca_coll_gpuring_plan_count_timed(struct gr_plan_of_call *plan, double start, bool nonblocking)
+{
+    struct gr_call_time time = {.us = 1e6 * (gr_runtime_now() - start),
+                                .wait_us = plan->waited ? GR_WAIT_UNKNOWN : 0,
+                                .nonblocking = nonblocking};
+
+    plan->waited = false;
+    gr_stats_call(plan->kind.id, GR_ALGO_MAILBOX, false, plan->queue->comm->size,
+                  plan->counter.bytes, &time);
 }
 
 /* The op of a call as dispatch.c would leave it before the queue. */
@@ -163,7 +175,7 @@ bool mca_coll_gpuring_plan_begin(mca_coll_gpuring_module_t *module, const struct
     begun->plan = plan;
     if (1 == begun->rc) {
         ++plan->queue->seq;
-        gr_plan_count(plan, begun->start);
+        gr_plan_count(plan, begun->start, true);
         begun->plan = NULL;
     }
     return true;

@@ -56,6 +56,7 @@ struct gr_plan_of_call {
     const void *hosts[2];      /* its buffers: they are in host memory */
     struct gr_call reduced;    /* type and operation, for Open MPI's reduction */
     bool timed;                /* the times of calls are wanted */
+    bool waited;               /* the blocking call of now waits for other ranks */
     ptrdiff_t lowest;          /* allgatherv: of the displacements, in bytes, or 0 */
     /*
      * allgatherv, reduce_scatter: [rank]: elements or bytes of the block, as in run.whole.counts;
@@ -100,6 +101,10 @@ struct gr_plan_of_call *mca_coll_gpuring_plan_by_hash(struct gr_plans *plans,
  * GR_ERR_..., which has been reported.
  */
 int mca_coll_gpuring_plan_wait(struct gr_plan_of_call *plan, int rc);
+
+/* Count a call that is done, began at `start`, and is timed. */
+void mca_coll_gpuring_plan_count_timed(struct gr_plan_of_call *plan, double start,
+                                       bool nonblocking);
 
 /* A nonblocking call that has begun by its plan. */
 struct gr_plan_begun {
@@ -288,11 +293,10 @@ static GR_INLINE struct gr_plan_of_call *gr_plan_of(mca_coll_gpuring_module_t *m
 }
 
 /* Count a call that is done; where calls are timed, it began at `start`. */
-static GR_INLINE void gr_plan_count(struct gr_plan_of_call *plan, double start)
+static GR_INLINE void gr_plan_count(struct gr_plan_of_call *plan, double start, bool nonblocking)
 {
     if (plan->timed) {
-        gr_stats_call(plan->kind.id, GR_ALGO_MAILBOX, false, plan->queue->comm->size,
-                      plan->counter.bytes, 1e6 * (gr_runtime_now() - start));
+        mca_coll_gpuring_plan_count_timed(plan, start, nonblocking);
     } else {
         gr_count_call(&plan->counter);
     }
@@ -326,7 +330,7 @@ static GR_INLINE int gr_plan_run(mca_coll_gpuring_module_t *module, const struct
             return mca_coll_gpuring_to_ompi(rc);
         }
     }
-    gr_plan_count(plan, start);
+    gr_plan_count(plan, start, false);
     return OMPI_SUCCESS;
 }
 

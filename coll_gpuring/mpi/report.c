@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counters: for tools through MPI_T (calls and bytes per collective, calls per algorithm, fallbacks
- * per reason), and the table that a job can end with.
+ * per reason), and for the report that a job can end with (report.h).
  */
-#include "mpi/runtime.h"
+#include "mpi/report.h"
 
 #include "comm/collectives.h"
 #include "comm/params.h"
-#include "comm/process.h"
 #include "comm/runtime.h"
-#include "mpi/constants.h"
 #include "mpi/params.h"
+#include "mpi/runtime.h"
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/size_class.h"
 #include "sched/sched.h"
 #include "timing/timer.h"
-#include "tune/network.h"
-#include "tune/terms.h"
 
 #include "opal/mca/base/mca_base_pvar.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 typedef _Atomic unsigned long long counter_t;
 
@@ -31,13 +27,14 @@ static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], by_algo[GR_NALGOS_A
 static counter_t on_device[GR_NSUPPORTED], zero_copy[GR_NSUPPORTED];
 static counter_t handovers[GR_NFALLBACKS];
 
-/*
- * For the report: sums in nanoseconds and bytes, in host memory and on devices, per collective and
- * algorithm.
- */
-static struct {
-    counter_t calls, bytes, ns, bus_bytes;
-} sums[2][GR_NSUPPORTED][GR_NALGOS_ALL];
+/* For the report, where there is one: fallbacks of collectives that gpuring does, and the others. */
+static counter_t fell_back[GR_NFALLBACKS], others[GR_NCALLS];
+
+/* For the report: sums as in struct gr_report_sums, by the members of struct gr_report_key. */
+static struct sums {
+    counter_t calls, bytes, ns, wait_ns, bus_bytes;
+    counter_t least_ns; /* of a call that waited, for how long is not known; 0: none */
+} sums[2][2][GR_NSUPPORTED][GR_NALGOS_ALL][GR_NSIZE_CLASSES];
 
 static const char *const handover_names[GR_NFALLBACKS] = {
     [GR_FALLBACK_OP] = "operation", [GR_FALLBACK_JOBS] = "jobs",   [GR_FALLBACK_PEERS] = "peers",
@@ -123,17 +120,22 @@ void mca_coll_gpuring_counter_leave(struct gr_call_counter *c)
 
 /* ---- counters ---- */
 
-/* For MPI_T: the value of a counter. */
-static int read_counter(const struct mca_base_pvar_t *variable, void *value, void *object)
+static void add_all_calls(void)
 {
     struct gr_call_counter *c;
 
-    (void) object;
     gr_lock(&counters_lock);
     for (c = counters; NULL != c; c = c->next) {
         add_calls(c);
     }
     gr_unlock(&counters_lock);
+}
+
+/* For MPI_T: the value of a counter. */
+static int read_counter(const struct mca_base_pvar_t *variable, void *value, void *object)
+{
+    (void) object;
+    add_all_calls();
     *(unsigned long long *) value = atomic_load((counter_t *) variable->ctx);
     return OMPI_SUCCESS;
 }
@@ -205,19 +207,66 @@ static double bus_factor(enum gr_coll coll, int ranks)
     }
 }
 
-void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t size, double us)
+/* Bytes of a rank's part of a call: of collectives with a block for each rank, a block. */
+static size_t part_bytes(enum gr_call_id id, int ranks, size_t size)
 {
+    switch (gr_calls[id].coll) {
+    case GR_COLL_ALLGATHER:
+    case GR_COLL_REDUCE_SCATTER:
+    case GR_COLL_ALLTOALL:
+        return size / (size_t) ranks;
+    default:
+        return size;
+    }
+}
+
+/* What an exchange of small messages takes at most, where no rank is late; ns. */
+static unsigned long long exchange_ns(int ranks, size_t size)
+{
+    return 1000 * (1 + (unsigned) ranks / 8) + size;
+}
+
+/*
+ * What of a call's time is waiting for late ranks; exchange: of the same, in ns. Where only that it
+ * waited is known, it is what the call took longer than an exchange, or than the quickest call of
+ * its row that waited, too.
+ */
+static unsigned long long wait_of(struct sums *row, const struct gr_call_time *time,
+                                  unsigned long long ns, unsigned long long exchange)
+{
+    unsigned long long least;
+
+    if (time->wait_us >= 0) {
+        return time->wait_us < time->us ? (unsigned long long) (1e3 * time->wait_us) : ns;
+    }
+    least = atomic_load_explicit(&row->least_ns, memory_order_relaxed);
+    least = 0 == least || least > exchange ? exchange : least;
+    least = least > ns ? ns : least;
+    atomic_store_explicit(&row->least_ns, least, memory_order_relaxed);
+    return ns - least;
+}
+
+void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t size,
+                   const struct gr_call_time *time)
+{
+    struct sums *row;
+    unsigned long long ns;
+
     count(id, algo, 1, size);
     if (device) {
         add(&on_device[id], 1);
     }
-    if (gr_stats_timed()) {
-        add(&sums[device][id][algo].calls, 1);
-        add(&sums[device][id][algo].bytes, size);
-        add(&sums[device][id][algo].ns, (unsigned long long) (1e3 * us));
-        add(&sums[device][id][algo].bus_bytes,
-            (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
+    if (NULL == time) {
+        return;
     }
+    row = &sums[time->nonblocking][device][id][algo][gr_size_class(part_bytes(id, ranks, size))];
+    ns = (unsigned long long) (1e3 * time->us);
+    add(&row->calls, 1);
+    add(&row->bytes, size);
+    add(&row->ns, ns);
+    add(&row->wait_ns, time->nonblocking ? 0 : wait_of(row, time, ns, exchange_ns(ranks, size)));
+    add(&row->bus_bytes,
+        (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
 }
 
 void gr_stats_zero_copy(enum gr_call_id id)
@@ -225,44 +274,70 @@ void gr_stats_zero_copy(enum gr_call_id id)
     add(&zero_copy[id], 1);
 }
 
-void gr_stats_fallback(enum gr_fallback_reason reason)
+void gr_stats_fallback(enum gr_call_id id, enum gr_fallback_reason reason)
 {
     add(&handovers[reason], 1);
-}
-
-static bool report_row(FILE *f, bool json, const char *comma, int device, int id, int algo)
-{
-    double n = (double) sums[device][id][algo].calls, ns = (double) sums[device][id][algo].ns;
-    double size = (double) sums[device][id][algo].bytes,
-           bus = (double) sums[device][id][algo].bus_bytes;
-
-    if (0 == n) {
-        return false;
+    if (id < GR_NSUPPORTED) {
+        add(&fell_back[reason], 1);
     }
-    ns = ns > 0 ? ns : 1;
-    fprintf(f,
-            json ? "%s\n  {\"collective\": \"%s\", \"memory\": \"%s\", \"algorithm\": \"%s\", "
-                   "\"calls\": %.0f, \"bytes\": %.0f, \"avg_us\": %.3f, \"algbw_GBs\": %.4f, "
-                   "\"busbw_GBs\": %.4f, \"constants\": \"%s\"}"
-                 : "%s# %-20s %-6s %-7s %10.0f %16.0f %12.3f %10.4f %10.4f\n",
-            comma, gr_calls[id].name, device ? "cuda" : "host", gr_use_name(algo), n, size,
-            ns / n / 1e3, size / ns, bus / ns, mca_coll_gpuring_constants_sources(0 != device));
-    return true;
 }
 
-static const char *report_rows(FILE *f, bool json)
+void mca_coll_gpuring_stats_other(enum gr_call_id id)
 {
-    const char *comma = "";
-    int device, id, algo;
+    add(&others[id], 1);
+}
 
-    for (device = 0; device < 2; device++) {
-        for (id = 0; id < GR_NSUPPORTED; id++) {
-            for (algo = 0; algo < GR_NALGOS_ALL; algo++) {
-                comma = report_row(f, json, comma, device, id, algo) && json ? "," : comma;
-            }
+/* ---- for the report ---- */
+
+size_t mca_coll_gpuring_report_rows(struct gr_report_row *rows, size_t most)
+{
+    const size_t all = sizeof(sums) / sizeof(sums[0][0][0][0][0]);
+    const struct sums *from = &sums[0][0][0][0][0];
+    size_t k, n = 0;
+
+    for (k = 0; k < all; k++) {
+        size_t at = k / GR_NSIZE_CLASSES, row = at / GR_NALGOS_ALL;
+
+        if (0 == from[k].calls) {
+            continue;
         }
+        if (n < most) {
+            rows[n] =
+                (struct gr_report_row) {.key = {.size_class = (uint8_t) (k % GR_NSIZE_CLASSES),
+                                                .algo = (uint8_t) (at % GR_NALGOS_ALL),
+                                                .id = (uint8_t) (row % GR_NSUPPORTED),
+                                                .device = row / GR_NSUPPORTED % 2,
+                                                .nonblocking = row / GR_NSUPPORTED / 2 % 2},
+                                        .sums = {.calls = from[k].calls,
+                                                 .bytes = from[k].bytes,
+                                                 .ns = from[k].ns,
+                                                 .wait_ns = from[k].wait_ns,
+                                                 .bus_bytes = from[k].bus_bytes}};
+        }
+        n++;
     }
-    return comma;
+    return n;
+}
+
+uint64_t mca_coll_gpuring_report_done(enum gr_call_id id)
+{
+    add_all_calls();
+    return calls[id];
+}
+
+uint64_t mca_coll_gpuring_report_fell_back(int reason)
+{
+    return fell_back[reason];
+}
+
+uint64_t mca_coll_gpuring_report_other(enum gr_call_id id)
+{
+    return others[id];
+}
+
+const char *mca_coll_gpuring_report_reason(int reason)
+{
+    return handover_names[reason];
 }
 
 /* ---- step timing ---- */
@@ -277,120 +352,7 @@ void gr_stats_timing(const struct gr_timing_report *r)
     gr_unlock(&timing_lock);
 }
 
-static double mean_us(int64_t sum, uint64_t n)
+const struct gr_timing_report *mca_coll_gpuring_report_timing(void)
 {
-    return n > 0 ? (double) sum / (double) n / 1e3 : 0;
-}
-
-/* What step timing saw on this rank; comma: after rows before it. */
-static void report_timing(FILE *f, bool json, const char *comma)
-{
-    const struct gr_timing_report *t = &timing;
-
-    if (0 == t->syncs) {
-        return;
-    }
-    fprintf(
-        f,
-        json ? "%s\n  {\"step_sync\": \"%s\", \"calls\": %llu, \"syncs\": %llu, \"sync_us\": %.3f, "
-               "\"start_skew_us\": %.3f, \"start_skew_max_us\": %.3f, \"steps\": %llu, "
-               "\"error_us\": %.3f, \"error_max_us\": %.3f, \"misses\": %llu, \"waits\": %llu, "
-               "\"wait_us\": %.3f, \"resyncs\": %llu, \"pauses\": %llu, \"measures\": %llu}"
-             : "%s# step_sync %s: %llu calls, %llu countdowns of %.3f us; start skew %.3f us, at "
-               "most %.3f\n"
-               "#   %llu timed steps began late by %.3f us, at most %.3f; %llu missed their time; "
-               "%llu waited %.3f us each\n"
-               "#   %llu resynchronised, %llu times switched off, %llu times latencies measured\n",
-        comma, gr_sync_name((int) gr_settings.params.value[GR_PARAM_STEP_SYNC]),
-        (unsigned long long) t->calls, (unsigned long long) t->syncs, mean_us(t->sync_ns, t->syncs),
-        mean_us(t->skew_ns, t->skews), (double) t->skew_max / 1e3, (unsigned long long) t->steps,
-        mean_us(t->error_ns, t->steps), (double) t->error_max / 1e3, (unsigned long long) t->misses,
-        (unsigned long long) t->waits, mean_us(t->wait_ns, t->waits),
-        (unsigned long long) t->resyncs, (unsigned long long) t->pauses,
-        (unsigned long long) t->measures);
-}
-
-/* ---- the network ---- */
-
-/* What this job measured between nodes, if it did. Returns what comes before the next row. */
-static const char *report_network(FILE *f, bool json, const char *comma)
-{
-    struct gr_network_use use = {.rails = 1, .shares_cores = gr_runtime_shares_cores()};
-    struct gr_network n = gr_process.network.network, class = gr_network_class(&n, use);
-    char text[200];
-
-    if (!gr_network_good(&n)) {
-        return comma;
-    }
-    if (!json) {
-        fprintf(f, "# between nodes, %s\n", gr_network_text(&n, use, text, sizeof(text)));
-        return comma;
-    }
-    fprintf(f,
-            "%s\n  {\"network\": \"measured\", \"latency_us\": %.3f, \"message_us\": %.3f, "
-            "\"mbit\": %.1f, \"latency_class_us\": %g, \"message_class_us\": %g, "
-            "\"mbit_class\": %.0f}",
-            comma, n.latency, gr_terms_message(&(struct gr_internode) {.step = n.latency}), n.mbit,
-            class.latency, gr_terms_message(&(struct gr_internode) {.step = class.latency}),
-            class.mbit);
-    return ",";
-}
-
-static void print_report(FILE *f, bool json)
-{
-    struct gr_c_locale locale = gr_c_locale_enter();
-    int device;
-
-    if (json) {
-        fprintf(f, "[");
-    } else {
-        fprintf(f, "# gpuring: what rank 0's collectives achieved\n");
-        for (device = 0; device < 2; device++) {
-            if ('\0' != mca_coll_gpuring_constants_text(device)[0]) {
-                fprintf(f, "# constants %s: %s\n", device ? "between devices" : "inside a node",
-                        mca_coll_gpuring_constants_text(device));
-            }
-        }
-        fprintf(f,
-                "# %-20s %-6s %-7s %10s %16s %12s "
-                "%10s %10s\n",
-                "collective", "memory", "algo", "calls", "bytes", "avg us", "algbw GB/s",
-                "busbw GB/s");
-    }
-    report_timing(f, json, report_network(f, json, report_rows(f, json)));
-    if (json) {
-        fprintf(f, "\n]\n");
-    }
-    gr_c_locale_leave(locale);
-}
-
-/* Returns false, and errno says why, where it cannot be written. */
-static bool write_report(const char *file)
-{
-    FILE *f = fopen(file, "w");
-    bool good;
-
-    if (NULL == f) {
-        return false;
-    }
-    print_report(f, true);
-    good = 0 == ferror(f);
-    return 0 == fclose(f) && good;
-}
-
-/* From rank 0's view, without a message: a job that ends must not wait. */
-void mca_coll_gpuring_stats_report(void)
-{
-    const char *report = gr_settings.report;
-
-    if (!gr_stats_timed() || 0 != OPAL_PROC_MY_NAME.vpid) {
-        return; /* none, too, where there was no memory for its name */
-    }
-    if (0 != strncmp(report, "json:", 5)) {
-        print_report(stdout, false);
-        fflush(stdout);
-    } else if (!write_report(report + 5)) {
-        gr_print("gpuring: cannot write the report to \"%s\" (coll_gpuring_report): %m",
-                 report + 5);
-    }
+    return &timing;
 }

@@ -86,15 +86,30 @@ static inline int gr_ompi_failure(struct gr_comm *comm)
                : OMPI_SUCCESS;
 }
 
-/* ---- counters for MPI_T, and the table that a job can end with (report.c) ---- */
+/* ---- counters for MPI_T, and the report that a job can end with (report.c, report.h) ---- */
 
 /* From now on, until it leaves, the process's counters have the counter's calls, too. Borrowed. */
 void mca_coll_gpuring_counter_join(struct gr_call_counter *c);
 void mca_coll_gpuring_counter_leave(struct gr_call_counter *c);
 
 int mca_coll_gpuring_stats_register(void);
-void mca_coll_gpuring_stats_report(void);
 const char *mca_coll_gpuring_fallback_name(int reason);
+
+/* Count a call of a collective that gpuring does not do itself, where there is a report. */
+void mca_coll_gpuring_stats_other(enum gr_call_id id);
+
+/*
+ * For the report, as MPI goes on (report_gather.c, report_print.c): the component is opened; a
+ * communicator gets a module of ours, or none; MPI_COMM_WORLD's module is enabled, or lacks a
+ * collective of a component below it, or is disabled; the component is closed, and the job's first
+ * rank prints what coll_gpuring_report asks for.
+ */
+void mca_coll_gpuring_report_open(void);
+void mca_coll_gpuring_report_comm(struct ompi_communicator_t *comm, bool ours);
+void mca_coll_gpuring_report_world(mca_coll_base_module_t *module);
+void mca_coll_gpuring_report_lacks(const char *collective);
+void mca_coll_gpuring_report_world_ends(void);
+void mca_coll_gpuring_report_print(void);
 
 /* ---- progress of nonblocking calls (drive.c) ---- */
 

@@ -25,10 +25,11 @@ test_rows = table(
     row("selected by default", 3, "report=summary mailbox_bytes=0 algorithm=flat algorithm_bcast=chain -- hello_coll", also={
         "selected by default: each of the eight is counted": EIGHT,
         "no call in host memory counts as one on devices": "!^count coll_gpuring_device_calls_[a-z_]* [1-9]",
-        "the report comes from one rank": lines_seen(1, "^# gpuring: what rank"),
-        "the report has algorithm, calls and bytes": "^# allgather +host +flat +2 +2400 ",
+        "the report comes from one rank": lines_seen(1, "^# gpuring: what the collectives of 3 ranks achieved"),
+        "the report has algorithm, calls and bytes": "^# allgather +host +flat +1 +1200 ",
+        "and nonblocking calls apart": "^# iallgather +host +flat +1 +1200 ",
         "bytes are counted": "^count coll_gpuring_bytes_allgather 2400$",
-        "what is given for one collective comes before what is given for all": "^# bcast +host +chain +2 +800 "}),
+        "what is given for one collective comes before what is given for all": "^# bcast +host +chain +1 +400 "}),
     row("not selected with a priority below tuned's", 3, "priority=5 -- hello_coll", good_without_gpuring),
     row("--mca coll ^gpuring", 3, "--mca coll ^gpuring -- hello_coll", good_without_gpuring, also={
         "--mca coll ^gpuring leaves no counters": "^pvars: none"}),

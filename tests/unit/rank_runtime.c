@@ -330,14 +330,15 @@ void gr_print(const char *format, ...)
     va_end(args);
 }
 
-void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t bytes, double us)
+void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t bytes,
+                   const struct gr_call_time *time)
 {
     (void) id;
     (void) algo;
     (void) device;
     (void) ranks;
     (void) bytes;
-    (void) us;
+    (void) time;
     atomic_fetch_add(&self->world->calls, 1);
 }
 
@@ -346,8 +347,9 @@ void gr_stats_zero_copy(enum gr_call_id id)
     (void) id;
 }
 
-void gr_stats_fallback(enum gr_fallback_reason reason)
+void gr_stats_fallback(enum gr_call_id id, enum gr_fallback_reason reason)
 {
+    (void) id;
     (void) reason;
     atomic_fetch_add(&self->world->fallbacks, 1);
 }
