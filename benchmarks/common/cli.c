@@ -2,6 +2,8 @@
 /* The tables of cli.h, on getopt_long(). */
 #include "common/cli.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <err.h>
 #include <errno.h>
@@ -49,10 +51,10 @@ static int refuse(char *error, const struct cli_option *row, const char *value)
 {
     char option[64], range[64];
 
-    if (NULL != row->name) {
-        snprintf(option, sizeof option, "--%s", row->name);
-    } else {
+    if ('\0' != row->letter) {
         snprintf(option, sizeof option, "-%c", row->letter);
+    } else {
+        snprintf(option, sizeof option, "--%s", row->name);
     }
     if (NULL == row->allowed && CLI_WORD == row->kind) {
         return cli_refuse_word(error, option, value, row->words);
@@ -61,16 +63,48 @@ static int refuse(char *error, const struct cli_option *row, const char *value)
     return cli_refuse(error, option, value, NULL != row->allowed ? row->allowed : range);
 }
 
-/* getopt found an option that is unknown, lacks its value, or has one it should not have. */
-static int refuse_option(char *error, int found, char **argv)
+/*
+ * Writes the option that is most like the unknown one, which has its dashes, to nearest[]: a letter
+ * of the other case for a letter; "-h" where there is none.
+ */
+static void find_nearest(char *nearest, size_t size, const char *option,
+                         const struct cli_option *const *rows, int n)
 {
-    char letter[3] = {'-', (char) optopt, '\0'};
-    bool is_long = 0 == optopt || optopt >= FIRST_LONG; /* 0: of an unknown name */
+    size_t least = SIZE_MAX, distance;
 
-    snprintf(error, CLI_ERROR_CHARS, "%s: %s", is_long ? argv[optind - 1] : letter,
-             ':' == found           ? "needs a value"
-             : optopt >= FIRST_LONG ? "takes no value"
-                                    : "is not an option; see -h");
+    snprintf(nearest, size, "-h");
+    for (int k = 0; k < n; k++) {
+        if ('-' == option[1] && NULL != rows[k]->name) {
+            distance = gr_text_distance(option + 2, rows[k]->name);
+            if (distance < least) {
+                least = distance;
+                snprintf(nearest, size, "--%s", rows[k]->name);
+            }
+        } else if ('-' != option[1] && '\0' != rows[k]->letter &&
+                   tolower((unsigned char) option[1]) == tolower((unsigned char) rows[k]->letter)) {
+            snprintf(nearest, size, "-%c", rows[k]->letter);
+        }
+    }
+}
+
+/* getopt found an option that is unknown, lacks its value, or has one it should not have. */
+static int refuse_option(char *error, int found, char **argv, const struct cli_option *const *rows,
+                         int n)
+{
+    char option[128] = {'-', (char) optopt, '\0'}, nearest[64];
+
+    if (0 == optopt || optopt >= FIRST_LONG) { /* 0: of an unknown name */
+        snprintf(option, sizeof option, "%.*s", (int) strcspn(argv[optind - 1], "="),
+                 argv[optind - 1]);
+    }
+    if (':' == found || optopt >= FIRST_LONG) {
+        snprintf(error, CLI_ERROR_CHARS, "%s: %s", option,
+                 ':' == found ? "needs a value" : "takes no value");
+    } else {
+        find_nearest(nearest, sizeof nearest, option, rows, n);
+        snprintf(error, CLI_ERROR_CHARS, "%s: is not an option; the nearest is %s; see -h", option,
+                 nearest);
+    }
     return -1;
 }
 
@@ -84,6 +118,11 @@ int cli_word(const char *value, const char *const *words)
         }
     }
     return -1;
+}
+
+static bool is_whole(const char *text)
+{
+    return '\0' != text[0] && '\0' == text[strspn(text, "0123456789")];
 }
 
 /* How many bits the suffix at *at shifts by; steps over it. */
@@ -156,7 +195,8 @@ int cli_list(const char *text, size_t least, size_t most, int *list, int room)
 
 static bool has_value(const struct cli_option *row)
 {
-    return CLI_FLAG != row->kind && CLI_SET != row->kind && CLI_HELP != row->kind;
+    return CLI_FLAG != row->kind && CLI_SWITCH != row->kind && CLI_SET != row->kind &&
+           CLI_HELP != row->kind;
 }
 
 /* Whether the value is one that the row allows; then the field, or take(), has it. */
@@ -169,6 +209,9 @@ static bool store(const struct cli_option *row, void *into, const char *value)
     switch (row->kind) {
     case CLI_FLAG:
         *(bool *) field = true;
+        return true;
+    case CLI_SWITCH:
+        *(bool *) field = NULL == value || (cli_whole(value, 0, SIZE_MAX, NULL, &number) && number);
         return true;
     case CLI_SET:
         *(int *) field = (int) row->least;
@@ -233,11 +276,14 @@ int cli_parse(const struct cli_table *tables, int n, int argc, char **argv, char
     optind = 1;
     while (-1 != (option = getopt_long(argc, argv, letters, longs, NULL))) {
         if ('?' == option || ':' == option) {
-            return refuse_option(error, option, argv);
+            return refuse_option(error, option, argv, rows, nrows);
         }
         for (k = 0; option < FIRST_LONG && rows[k]->letter != option; k++) {
         }
         k = option < FIRST_LONG ? k : option - FIRST_LONG;
+        if (CLI_SWITCH == rows[k]->kind && optind < argc && is_whole(argv[optind])) {
+            optarg = argv[optind++];
+        }
         if (!store(rows[k], into[k], optarg)) {
             return refuse(error, rows[k], optarg);
         }

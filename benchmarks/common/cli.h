@@ -15,16 +15,17 @@
 enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 enum cli_kind {
-    CLI_FLAG, /* takes no value; the field, a bool, becomes true */
-    CLI_SET,  /* takes no value; the field, an int or an enum, becomes `least` */
-    CLI_INT,  /* a whole number; the field has an int's size */
-    CLI_SIZE, /* a whole number; the field has a size_t's size */
-    CLI_REAL, /* a number; the field is a double */
-    CLI_WORD, /* one of `words`; the field, an int or an enum, becomes its index + `least` */
-    CLI_BITS, /* whole numbers with commas between; the field, an unsigned, has these bits set */
-    CLI_TEXT, /* any text; the field, a const char *, points into argv */
-    CLI_TAKE, /* take() takes the value */
-    CLI_HELP  /* takes no value; prints `allowed`, and ends the program */
+    CLI_FLAG,   /* takes no value; the field, a bool, becomes true */
+    CLI_SWITCH, /* as CLI_FLAG; a whole number may follow, and 0 makes the field false */
+    CLI_SET,    /* takes no value; the field, an int or an enum, becomes `least` */
+    CLI_INT,    /* a whole number; the field has an int's size */
+    CLI_SIZE,   /* a whole number; the field has a size_t's size */
+    CLI_REAL,   /* a number; the field is a double */
+    CLI_WORD,   /* one of `words`; the field, an int or an enum, becomes its index + `least` */
+    CLI_BITS,   /* whole numbers with commas between; the field, an unsigned, has these bits set */
+    CLI_TEXT,   /* any text; the field, a const char *, points into argv */
+    CLI_TAKE,   /* take() takes the value */
+    CLI_HELP    /* takes no value; prints `allowed`, and ends the program */
 };
 
 struct cli_option {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text: reports and lists of words that are put together in a buffer, and numbers. */
+/* Text: reports and lists of words in a buffer, the distance between words, and numbers. */
 #ifndef GR_BASE_TEXT_H
 #define GR_BASE_TEXT_H
 
@@ -46,6 +46,33 @@ static inline void gr_words_add(char *list, size_t size, const char *word)
     } else if (used + cut < size) {
         strcpy(list + used, GR_WORDS_CUT);
     }
+}
+
+enum { GR_TEXT_LONGEST = 63 };
+
+/*
+ * The least number of letters that are added, left out or replaced in a to make b, of which the
+ * first GR_TEXT_LONGEST letters count.
+ */
+static inline size_t gr_text_distance(const char *a, const char *b)
+{
+    size_t row[GR_TEXT_LONGEST + 1], i, j, left, corner, n = strnlen(b, GR_TEXT_LONGEST);
+
+    for (j = 0; j <= n; j++) {
+        row[j] = j;
+    }
+    for (i = 0; '\0' != a[i]; i++) {
+        corner = row[0];
+        row[0] = i + 1;
+        for (j = 0; j < n; j++) {
+            left = row[j + 1];
+            row[j + 1] = corner + (a[i] != b[j]);
+            row[j + 1] = left + 1 < row[j + 1] ? left + 1 : row[j + 1];
+            row[j + 1] = row[j] + 1 < row[j + 1] ? row[j] + 1 : row[j + 1];
+            corner = left;
+        }
+    }
+    return row[n];
 }
 
 /*

@@ -7,6 +7,8 @@
 #define _GNU_SOURCE 1 /* asprintf, environ */
 #include "mpi/params.h"
 
+#include "base/text.h"
+
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/argv.h"
 
@@ -18,7 +20,6 @@
 
 #define PREFIX "coll_gpuring_"
 #define ENVIRONMENT "OMPI_MCA_" PREFIX
-#define MOST_NAME 48 /* bytes of a parameter's name */
 
 /* Entries "name=value" without PREFIX; what counts comes first. */
 static char **given;
@@ -93,28 +94,6 @@ static void read_files(void)
     opal_argv_free(paths);
 }
 
-/* The least number of letters that are added, left out or replaced in a to make b. */
-static size_t letters_between(const char *a, const char *b)
-{
-    size_t row[MOST_NAME + 1], i, j, left, corner, n = strlen(b);
-
-    for (j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (i = 0; '\0' != a[i]; i++) {
-        corner = row[0];
-        row[0] = i + 1;
-        for (j = 0; j < n; j++) {
-            left = row[j + 1];
-            row[j + 1] = corner + (a[i] != b[j]);
-            row[j + 1] = left + 1 < row[j + 1] ? left + 1 : row[j + 1];
-            row[j + 1] = row[j] + 1 < row[j + 1] ? row[j] + 1 : row[j + 1];
-            corner = left;
-        }
-    }
-    return row[n];
-}
-
 const char *mca_coll_gpuring_param_nearest(const char *name)
 {
     const char *nearest = mca_coll_gpuring_param_rows[0].name;
@@ -122,7 +101,7 @@ const char *mca_coll_gpuring_param_nearest(const char *name)
     int k;
 
     for (k = 0; k < GR_PARAM_ROWS; k++) {
-        letters = letters_between(name, mca_coll_gpuring_param_rows[k].name);
+        letters = gr_text_distance(name, mca_coll_gpuring_param_rows[k].name);
         if (letters < least) {
             least = letters;
             nearest = mca_coll_gpuring_param_rows[k].name;
