@@ -154,6 +154,22 @@ bool collectives_cuda_aware(void)
 #endif
 }
 
+/* An extension of Open MPI; MPICH has both types by itself. */
+#if defined(MPIX_C_FLOAT16)
+#define HALF MPIX_C_FLOAT16
+#elif defined(MPIX_SHORT_FLOAT)
+#define HALF MPIX_SHORT_FLOAT
+#else
+#define HALF MPI_DATATYPE_NULL
+#endif
+#if defined(MPIX_BFLOAT16)
+#define BFLOAT16 MPIX_BFLOAT16
+#elif defined(MPIX_C_BF16)
+#define BFLOAT16 MPIX_C_BF16
+#else
+#define BFLOAT16 MPI_DATATYPE_NULL
+#endif
+
 static MPI_Datatype mpi_type(enum element_type_id type)
 {
     const MPI_Datatype types[ELEMENT_TYPES] = {
@@ -161,10 +177,16 @@ static MPI_Datatype mpi_type(enum element_type_id type)
         [ELEMENT_INT16] = MPI_INT16_T, [ELEMENT_UINT16] = MPI_UINT16_T,
         [ELEMENT_INT32] = MPI_INT32_T, [ELEMENT_UINT32] = MPI_UINT32_T,
         [ELEMENT_INT64] = MPI_INT64_T, [ELEMENT_UINT64] = MPI_UINT64_T,
+        [ELEMENT_HALF] = HALF,         [ELEMENT_BFLOAT16] = BFLOAT16,
         [ELEMENT_FLOAT] = MPI_FLOAT,   [ELEMENT_DOUBLE] = MPI_DOUBLE,
     };
 
     return types[type];
+}
+
+bool collectives_have_type(enum element_type_id type)
+{
+    return MPI_DATATYPE_NULL != mpi_type(type);
 }
 
 static MPI_Op mpi_op(enum element_op op)

@@ -53,6 +53,9 @@ extern const struct collective collectives[COLLECTIVES];
 /* Whether the MPI library that this was built with has persistent collectives. */
 bool collectives_have_persistent(void);
 
+/* Whether that MPI library has the type: half and bfloat16 are not in the standard. */
+bool collectives_have_type(enum element_type_id type);
+
 /* Whether the MPI library itself takes buffers in device memory. After MPI_Init. */
 bool collectives_cuda_aware(void);
 

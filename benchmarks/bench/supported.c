@@ -102,6 +102,13 @@ int supported_check(struct options *o, int ranks, int counters, char *error)
                  ranks - 1);
         return -1;
     }
+    if (!collectives_have_type(o->type)) {
+        snprintf(error, CLI_ERROR_CHARS,
+                 "-T: '%s': the MPI that this was built with has no such type; allowed: every "
+                 "other type",
+                 element_types[o->type].name);
+        return -1;
+    }
     if (FORM_PERSISTENT == o->form && !collectives_have_persistent()) {
         snprintf(error, CLI_ERROR_CHARS,
                  "--persistent: this MPI has no persistent collectives; allowed: blocking, "

@@ -8,6 +8,8 @@
  */
 #include "elements.h"
 
+#include <string.h>
+
 #define STORE(name, ctype)                                             \
     static void store_##name(void *array, size_t index, int64_t value) \
     {                                                                  \
@@ -24,12 +26,36 @@ STORE(uint64, uint64_t)
 STORE(float, float)
 STORE(double, double)
 
+static uint32_t float_bits(int64_t value)
+{
+    float number = (float) value;
+    uint32_t bits;
+
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+static void store_bfloat16(void *array, size_t index, int64_t value)
+{
+    ((uint16_t *) array)[index] = (uint16_t) (float_bits(value) >> 16);
+}
+
+/* The exponent of a half has 5 bits and a bias of 15, that of a float 8 bits and one of 127. */
+static void store_half(void *array, size_t index, int64_t value)
+{
+    uint32_t bits = float_bits(value), rest = bits >> 13 & 0x3ffff;
+
+    ((uint16_t *) array)[index] =
+        (uint16_t) ((bits >> 16 & 0x8000) | (0 == value ? 0 : rest - ((127 - 15) << 10)));
+}
+
 const struct element_type element_types[ELEMENT_TYPES] = {
-    {"int8", "char", 1, true, false, store_int8}, {"uint8", "byte", 1, false, false, store_uint8},
-    {"int16", NULL, 2, true, false, store_int16}, {"uint16", NULL, 2, false, false, store_uint16},
-    {"int32", NULL, 4, true, false, store_int32}, {"uint32", NULL, 4, false, false, store_uint32},
-    {"int64", NULL, 8, true, false, store_int64}, {"uint64", NULL, 8, false, false, store_uint64},
-    {"float", NULL, 4, true, true, store_float},  {"double", NULL, 8, true, true, store_double},
+    {"int8", "char", 1, true, 0, store_int8},     {"uint8", "byte", 1, false, 0, store_uint8},
+    {"int16", NULL, 2, true, 0, store_int16},     {"uint16", NULL, 2, false, 0, store_uint16},
+    {"int32", "int", 4, true, 0, store_int32},    {"uint32", NULL, 4, false, 0, store_uint32},
+    {"int64", NULL, 8, true, 0, store_int64},     {"uint64", NULL, 8, false, 0, store_uint64},
+    {"half", "float16", 2, true, 11, store_half}, {"bfloat16", "bf16", 2, true, 8, store_bfloat16},
+    {"float", NULL, 4, true, 24, store_float},    {"double", NULL, 8, true, 53, store_double},
 };
 
 const char *const element_op_names[ELEMENT_OPS + 1] = {"sum",  "prod", "min",  "max",
@@ -37,7 +63,7 @@ const char *const element_op_names[ELEMENT_OPS + 1] = {"sum",  "prod", "min",  "
 
 bool element_op_applies(enum element_op op, enum element_type_id type)
 {
-    return op < ELEMENT_BAND || !element_types[type].is_float;
+    return op < ELEMENT_BAND || 0 == element_types[type].exact_bits;
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014): neighbours in rank, index or seed look unrelated. */
@@ -107,7 +133,8 @@ static int64_t value(const struct element_rule *rule, int source, size_t index)
     case ELEMENT_MOVE:
         break;
     }
-    return rule->type->is_float ? (int64_t) (h & 0xfffff) : (int64_t) h; /* 20 bits fit a float */
+    return 0 == rule->type->exact_bits ? (int64_t) h
+                                       : (int64_t) (h >> (64 - rule->type->exact_bits));
 }
 
 /* Unsigned arithmetic, because there a wrap is defined; its low bits are those of every type. */

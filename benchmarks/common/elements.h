@@ -25,6 +25,8 @@ enum element_type_id {
     ELEMENT_UINT32,
     ELEMENT_INT64,
     ELEMENT_UINT64,
+    ELEMENT_HALF,
+    ELEMENT_BFLOAT16,
     ELEMENT_FLOAT,
     ELEMENT_DOUBLE,
     ELEMENT_TYPES
@@ -35,7 +37,7 @@ struct element_type {
     const char *alias; /* another name for it, or NULL */
     size_t size;
     bool is_signed;
-    bool is_float;
+    int exact_bits; /* of floating point: whole numbers of so many bits are exact; else 0 */
     void (*store)(void *array, size_t index, int64_t value); /* integers keep the low bits */
 };
 

@@ -71,9 +71,10 @@ static struct nccl {
 static const struct {
     int known, type;
 } types[ELEMENT_TYPES] = {
-    [ELEMENT_INT8] = {1, 0},   [ELEMENT_UINT8] = {1, 1},  [ELEMENT_INT32] = {1, 2},
-    [ELEMENT_UINT32] = {1, 3}, [ELEMENT_INT64] = {1, 4},  [ELEMENT_UINT64] = {1, 5},
-    [ELEMENT_FLOAT] = {1, 7},  [ELEMENT_DOUBLE] = {1, 8},
+    [ELEMENT_INT8] = {1, 0},   [ELEMENT_UINT8] = {1, 1},    [ELEMENT_INT32] = {1, 2},
+    [ELEMENT_UINT32] = {1, 3}, [ELEMENT_INT64] = {1, 4},    [ELEMENT_UINT64] = {1, 5},
+    [ELEMENT_HALF] = {1, 6},   [ELEMENT_BFLOAT16] = {1, 9}, [ELEMENT_FLOAT] = {1, 7},
+    [ELEMENT_DOUBLE] = {1, 8},
 };
 
 static const int ops[] = {

@@ -137,7 +137,7 @@ int ncclCommDestroy(ncclComm_t comm)
 
 static size_t size_of(int type)
 {
-    static const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8};
+    static const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
 
     return sizes[type];
 }

@@ -104,6 +104,33 @@ static void every_rank_matters(void **state)
     }
 }
 
+/* All values of a rule, and all results, are whole numbers that the type has. */
+static void small_floats_are_exact(void **state)
+{
+    static const struct {
+        enum element_type_id type;
+        int64_t value;
+        uint16_t bits;
+    } known[] = {{ELEMENT_HALF, 0, 0x0000},     {ELEMENT_HALF, 1, 0x3c00},
+                 {ELEMENT_HALF, -2, 0xc000},    {ELEMENT_HALF, 3, 0x4200},
+                 {ELEMENT_HALF, 2047, 0x67ff},  {ELEMENT_BFLOAT16, 0, 0},
+                 {ELEMENT_BFLOAT16, 1, 0x3f80}, {ELEMENT_BFLOAT16, -2, 0xc000},
+                 {ELEMENT_BFLOAT16, 3, 0x4040}, {ELEMENT_BFLOAT16, 255, 0x437f}};
+    static int16_t half[ELEMENT_TILE];
+    struct element_rule rule = {&element_types[ELEMENT_HALF], ELEMENT_MOVE, 2, 0};
+    uint16_t stored;
+
+    (void) state;
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        element_types[known[k].type].store(&stored, 0, known[k].value);
+        assert_int_equal(stored, known[k].bits);
+    }
+    element_tile_input(&rule, 1, half);
+    for (int i = 0; i < ELEMENT_TILE; i++) { /* 0 to 2047 */
+        assert_in_range(half[i], 0, 0x67ff);
+    }
+}
+
 static void checks_see_errors(void **state)
 {
     struct element_rule rule = {&element_types[ELEMENT_INT16], ELEMENT_MOVE, 2, 0};
@@ -285,6 +312,7 @@ int main(void)
         cmocka_unit_test(shapes),
         cmocka_unit_test(float_reductions_are_exact),
         cmocka_unit_test(every_rank_matters),
+        cmocka_unit_test(small_floats_are_exact),
         cmocka_unit_test(checks_see_errors),
         cmocka_unit_test(checks_ask_for_what_mpi_defines),
     };

@@ -71,6 +71,11 @@ steps() {
         json "$work/json" '[row["bytes"] for row in o] == [8 << k for k in range(14)]'
 }
 
+reduces() { # TYPE
+    gpu 0 -n 3 $small -m 999:999 -a ring -T "$1" allreduce && grep -q '^allreduce .* 0$' "$work/out" &&
+        gpu 0 -n 3 $small -m 999:999 -a ring -T "$1" -O prod reduce_scatter && grep -q '^reduce_scatter .* 0$' "$work/out"
+}
+
 # refuses PATTERN ARGS...: with one line
 refuses() {
     local pattern=$1
@@ -88,6 +93,10 @@ nccl_beside_us() {
         set -- $case
         ok "NCCL beside us, $case" beside 3 -n 3 -m 999:999 -a ring -T "$1" -O "$2" -r 1 \
             allreduce reduce_scatter allgather
+    done
+    for case in half bfloat16; do # which the fake NCCL only moves
+        ok "NCCL beside us, $case" beside 1 -n 3 -m 999:999 -a ring -T "$case" allgather
+        ok "$case, reduced" reduces "$case"
     done
     ok "NCCL beside us, processes" beside 3 -n 3 -m 64k:64k -a ring --processes
     ok "the ratio is that of the times" ratio_is_of_times
