@@ -2,6 +2,7 @@
 /* The measurements of links.h. */
 #include "links.h"
 #include "collect.h"
+#include "common/available.h"
 #include "common/device.h"
 #include "common/fit.h"
 
@@ -21,8 +22,8 @@ enum { COPY_BYTES = 32 << 20, COPIES = 11, SEND_BYTES = 4 << 20, SENDS = 8, SEND
 enum { FEW_BYTES = 64 << 10, SHORT_COPIES = 50 }; /* a clock is too coarse for one short copy */
 enum { EXCHANGES = 100, EXCHANGE_BATCHES = 40 };
 #define EXCHANGE_SECONDS 0.02
-/* of the shared window: data, and the lines of an exchange, aligned */
-enum { WINDOW_BYTES = COPY_BYTES + 1024 };
+enum { LINES_BYTES = 1024 }; /* of the shared window, behind the data: lines of an exchange */
+enum { NEEDED = 4 };         /* bytes for each byte of a copy, with some to spare */
 enum { DEVICE_BATCH = 4, DEVICE_BATCHES = 5 };
 enum { PASS_BYTES = 256 << 20 }; /* more than a device's cache holds */
 
@@ -31,6 +32,8 @@ static const size_t copy_sizes[] = {128 << 10, 1 << 20, COPY_BYTES};
 
 static const char copy_how[] =
     "best memcpy of 128 KiB, 1 MiB or 32 MiB from one rank to another of its node, 11 of each";
+static const char short_how[] =
+    "best memcpy from one rank to another of its node, of the sizes for which there is memory";
 static const char device_how[] =
     "best of 5 times 4 copies of 32 MiB from one rank's GPU memory to another's, by CUDA IPC";
 static const char memory_how[] =
@@ -63,11 +66,11 @@ static int find_leader(void)
  * The best rate of copies to target, in GB/s: B is an upper bound, and noise only ever lowers a
  * rate.
  */
-static double best_copy(char *target, char *data)
+static double best_copy(char *target, char *data, size_t most)
 {
     double best = 0, start, GBs;
 
-    for (size_t s = 0; s < sizeof copy_sizes / sizeof copy_sizes[0]; s++) {
+    for (size_t s = 0; s < sizeof copy_sizes / sizeof copy_sizes[0] && copy_sizes[s] <= most; s++) {
         for (int i = 0; i < COPIES; i++) {
             memset(data, i, copy_sizes[s]);
             start = MPI_Wtime();
@@ -81,15 +84,20 @@ static double best_copy(char *target, char *data)
 
 /*
  * The best rates of copies from the peer's memory, by size. The peer does not write it in between,
- * as no benchmark does: the best that a cache can give is a limit, too.
+ * as no benchmark does: the best that a cache can give is a limit, too. Above `most` bytes the rate
+ * is that of the largest copy.
  */
-static void best_reads(const char *from, char *data, struct ideal_rates *rates)
+static void best_reads(const char *from, char *data, size_t most, struct ideal_rates *rates)
 {
     double start, GBs;
 
     for (int k = 0; k < IDEAL_SIZES; k++) {
         int often = ideal_sizes[k] < FEW_BYTES ? SHORT_COPIES : 1;
 
+        if (ideal_sizes[k] > most) {
+            rates->GBs[k] = rates->GBs[k - 1];
+            continue;
+        }
         for (int i = 0; i < COPIES; i++) {
             start = MPI_Wtime();
             for (int n = 0; n < often; n++) {
@@ -148,43 +156,60 @@ static double exchange_us(struct lines *lines, int me)
     }
 }
 
+/* The largest copy for which the node of the pair has memory; the same on both. */
+static size_t most_copied(MPI_Comm pair, int me)
+{
+    unsigned long most = COPY_BYTES;
+
+    while (most > available_bytes() / NEEDED) {
+        most /= 2;
+    }
+    if (0 == me) {
+        MPI_Send(&most, 1, MPI_UNSIGNED_LONG, 1, TAG_DATA, pair);
+    } else {
+        MPI_Recv(&most, 1, MPI_UNSIGNED_LONG, 0, TAG_DATA, pair, MPI_STATUS_IGNORE);
+    }
+    return most >= copy_sizes[0] ? most : 0;
+}
+
 /*
  * Bandwidth of copies into the peer's part of a shared window; NAN where there is no room for one.
  * The target's pages are its own: it touches them first. Stores need no epoch to be timed. Rank 0
- * also fills rates.
+ * also fills rates. *most: the largest copy.
  */
-static double copy_bandwidth(MPI_Comm pair, struct ideal_rates *rates)
+static double copy_bandwidth(MPI_Comm pair, struct ideal_rates *rates, size_t *most)
 {
     double best = NAN, exchange;
     int me, unit;
     MPI_Aint bytes;
     MPI_Win window;
-    char *mine, *target, *data = malloc(COPY_BYTES);
+    char *mine, *target, *data;
     struct lines *lines;
 
     MPI_Comm_rank(pair, &me);
     MPI_Comm_set_errhandler(pair, MPI_ERRORS_RETURN);
-    if (MPI_SUCCESS != MPI_Win_allocate_shared(1 == me ? WINDOW_BYTES : 0, 1, MPI_INFO_NULL, pair,
-                                               &mine, &window)) {
-        free(data);
+    *most = most_copied(pair, me);
+    if (0 == *most ||
+        MPI_SUCCESS != MPI_Win_allocate_shared(1 == me ? (MPI_Aint) *most + LINES_BYTES : 0, 1,
+                                               MPI_INFO_NULL, pair, &mine, &window)) {
         return NAN;
     }
+    data = malloc(*most);
     MPI_Win_shared_query(window, 1, &bytes, &unit, &target);
     /* a line begins at a multiple of its size, wherever the window does */
-    lines =
-        (struct lines *) (void *) (target + COPY_BYTES +
-                                   (-(uintptr_t) (target + COPY_BYTES)) % alignof(struct lines));
+    lines = (struct lines *) (void *) (target + *most +
+                                       (-(uintptr_t) (target + *most)) % alignof(struct lines));
     if (1 == me) {
-        memset(target, 1, COPY_BYTES);
+        memset(target, 1, *most);
         memset(lines, 0, sizeof *lines);
     }
     MPI_Barrier(pair);
     exchange = exchange_us(lines, me);
     if (0 == me && NULL != data) {
-        memset(data, 0, COPY_BYTES);
-        best_reads(target, data, rates);
+        memset(data, 0, *most);
+        best_reads(target, data, *most, rates);
         rates->exchange_us = exchange;
-        best = best_copy(target, data);
+        best = best_copy(target, data, *most);
     }
     MPI_Win_free(&window); /* waits for both */
     free(data);
@@ -332,13 +357,14 @@ static int find_peer(const int *node_of, int ranks, int first, bool same_node)
 struct inside {
     double B;
     struct ideal_rates rates;
+    size_t most; /* bytes of the largest copy in host memory */
 };
 
 /* Returns the result on every rank; B NAN: there are no two such ranks. */
 static struct inside measure_inside(const int *node_of, int ranks, int rank,
                                     enum link_copies copies)
 {
-    struct inside result = {NAN, {.exchange_us = NAN}};
+    struct inside result = {NAN, {.exchange_us = NAN}, 0};
     int a = 0, b = ranks;
     MPI_Comm pair;
 
@@ -350,8 +376,8 @@ static struct inside measure_inside(const int *node_of, int ranks, int rank,
     }
     MPI_Comm_split(MPI_COMM_WORLD, rank == a || rank == b ? 0 : MPI_UNDEFINED, rank, &pair);
     if (MPI_COMM_NULL != pair) {
-        result.B =
-            LINK_DEVICE == copies ? device_bandwidth(pair) : copy_bandwidth(pair, &result.rates);
+        result.B = LINK_DEVICE == copies ? device_bandwidth(pair)
+                                         : copy_bandwidth(pair, &result.rates, &result.most);
         MPI_Comm_free(&pair);
     }
     if (0 != a && rank == a) { /* rank 0 is the one to share it */
@@ -373,7 +399,7 @@ static double measure_between(const int *node_of, int ranks, int rank)
     if (b == ranks) {
         return NAN;
     }
-    if (involved) {
+    if (involved && available_bytes() / NEEDED >= (size_t) SENDS * SEND_BYTES) {
         data = malloc((size_t) SENDS * SEND_BYTES);
     }
     if (collect_agree(!involved || NULL != data) && involved) {
@@ -405,7 +431,9 @@ static struct link find_inside(const int *node_of, int ranks, int rank, enum lin
     }
     inside = measure_inside(node_of, ranks, rank, copies);
     *rates = inside.rates;
-    return from_measurement(inside.B, LINK_DEVICE == copies ? device_how : copy_how);
+    return from_measurement(inside.B, LINK_DEVICE == copies       ? device_how
+                                      : COPY_BYTES == inside.most ? copy_how
+                                                                  : short_how);
 }
 
 /* The memory of the device that all ranks share, where no bandwidth between ranks was given. */

@@ -15,9 +15,17 @@ struct session {
     struct mpit mpit; /* counters of gpuring's algorithms */
     int rank;
     int ranks;
-    bool wrong; /* rank 0's: a result was wrong */
+    int node_ranks; /* of this rank's node; 0: not known yet */
+    bool wrong;     /* rank 0's: a result was wrong */
     char error[CLI_ERROR_CHARS];
 };
+
+/*
+ * Before buffers of so many bytes are allocated: whether each node has that much memory for each of
+ * its ranks whose buffers are on the host. Returns 0; or -1 on every rank, with a line in rank 0's
+ * error.
+ */
+int session_reserve(struct session *session, size_t bytes);
 
 /* Writes the line to session->error. Returns -1. */
 static inline int session_fail(struct session *s, const char *text)

@@ -121,6 +121,11 @@ static size_t recv_bytes(const struct shape *s)
     return s->element * (in_end > s->out_count ? in_end : s->out_count);
 }
 
+size_t moves_bytes(const struct shape *shape)
+{
+    return recv_bytes(shape) + GUARD + (shape->shared ? 0 : shape->in_count * shape->element);
+}
+
 int moves_alloc(struct buffers *b, const struct memory *memory, const struct shape *shape)
 {
     size_t tile = ELEMENT_TILE * shape->element;

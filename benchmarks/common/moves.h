@@ -80,6 +80,9 @@ struct buffers {
 struct shape moves_shape(const struct moves *moves, size_t bytes, size_t element, int ranks,
                          int rank, int root, bool in_place);
 
+/* What moves_alloc takes for messages. */
+size_t moves_bytes(const struct shape *shape);
+
 /*
  * Buffers for shape and every smaller one. Returns 0, or -1 when memory is short; moves_release is
  * due in both cases.

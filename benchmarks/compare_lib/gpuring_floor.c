@@ -12,11 +12,12 @@
  *
  * The other has written the block once, before: benchmarks do not write theirs between two calls
  * either, so blocks that fit the reader's caches are read from there. docs/measuring.md derives the
- * floor of a collective from these.
+ * floor of a collective from these. Blocks for which there is too little memory are left out.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* sched_setaffinity, process_vm_readv */
 #endif
+#include "common/available.h"
 #include "common/clock.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ enum { BATCHES = 40, BATCH = 500, COPIES = 15 };
 enum { SLOTS = 8, SLOT_BYTES = 32 << 10, LEAST_CHUNK = 4 << 10 };
 enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 enum { READER = 0, WRITER = 1 };
+enum { NEEDED = 4 }; /* bytes for each byte of a block, with some to spare */
 
 struct counter {
     alignas(APART) atomic_ulong value; /* has one writer, and only grows */
@@ -291,6 +293,9 @@ int main(int argc, char **argv)
             "usage: gpuring_floor [-c CPU,CPU] [-m MIN:MAX], two processors, bytes from %d on\n",
             LINE);
         return EXIT_USAGE;
+    }
+    while (most > least && most > available_bytes() / NEEDED) {
+        most /= 2;
     }
     return run_both(cpus, least, most);
 }
