@@ -17,19 +17,22 @@
 #include "together.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_SIZES = 64 }; /* sizes double: there are not more */
+enum { MAX_SIZES = 64 }; /* each is twice the one before, at least: there are not more */
 
 struct bench {
     struct session s;
     struct links links;
     struct report report; /* rank 0's */
     struct together together;
-    bool progress;
+    int per_rank;   /* -g and -t of nccl-tests, which can only be 1 */
+    FILE *progress; /* rank 0's; NULL: nowhere */
+    bool transient; /* progress is on a terminal: each line takes the place of the one before */
 };
 
 /* Sizes and times of one collective, for the fit. */
@@ -39,18 +42,47 @@ struct points {
     int n;
 };
 
+/*
+ * Whether descriptor fd is the user's terminal. A launcher has its own for that, while a rank's is
+ * a pipe, or a terminal that only the launcher reads.
+ */
+static bool is_terminal(int fd)
+{
+    char link[32], target[64];
+    ssize_t n;
+
+    if (NULL == getenv("OMPI_COMM_WORLD_RANK")) {
+        return isatty(fd);
+    }
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int) getppid(), fd);
+    n = readlink(link, target, sizeof target - 1);
+    target[n > 0 ? n : 0] = '\0';
+    return 0 == strncmp(target, "/dev/pts/", 9) || 0 == strncmp(target, "/dev/tty", 8);
+}
+
+/* To stdout where the table goes to the terminal, too: two streams would not keep their order. */
+static void choose_progress(struct bench *b, const FILE *out)
+{
+    b->transient = is_terminal(2);
+    if (0 == b->s.rank && (b->transient || b->s.options.progress)) {
+        b->progress = b->transient && stdout == out && is_terminal(1) ? stdout : stderr;
+    }
+}
+
 static void show_progress(const struct bench *b, const char *name, size_t bytes, int iterations)
 {
-    if (b->progress) {
-        fprintf(stderr, "%sgpuring_bench: %s, %zu bytes, %d iterations%s", isatty(2) ? "\r" : "",
-                name, bytes, iterations, isatty(2) ? "\033[K" : "\n");
+    if (NULL != b->progress) {
+        fprintf(b->progress, "%sgpuring_bench: %s, %zu bytes, %d iterations%s",
+                b->transient ? "\r" : "", name, bytes, iterations, b->transient ? "\033[K" : "\n");
+        fflush(b->progress);
     }
 }
 
 static void clear_progress(const struct bench *b)
 {
-    if (b->progress && isatty(2)) {
-        fprintf(stderr, "\r\033[K");
+    if (NULL != b->progress && b->transient) {
+        fprintf(b->progress, "\r\033[K");
+        fflush(b->progress);
     }
 }
 
@@ -106,6 +138,7 @@ static void fill_result(const struct bench *b, const struct collective *c, const
     r->min_us = t->min;
     r->max_us = t->max;
     r->p50_us = t->p50;
+    r->p95_us = t->p95;
     r->p99_us = t->p99;
     r->cycle_us = t->cycle;
     r->algbw = (double) r->bytes / t->avg * 1e-3;
@@ -164,7 +197,7 @@ static int run_sizes(struct bench *b, const struct collective *c, const struct b
 {
     size_t previous = 0, bytes = b->s.options.min_bytes;
 
-    for (;; bytes *= 2) {
+    for (;; bytes *= b->s.options.factor) {
         struct shape shape = shape_of(b, c, bytes);
         struct result result;
         /* small sizes may all be one element per rank; a barrier has one size */
@@ -177,7 +210,7 @@ static int run_sizes(struct bench *b, const struct collective *c, const struct b
             }
         }
         previous = shape.total;
-        if (bytes > b->s.options.max_bytes / 2) {
+        if (bytes > b->s.options.max_bytes / b->s.options.factor) {
             return 0;
         }
     }
@@ -192,6 +225,9 @@ static int run_collective(struct bench *b, const struct collective *c)
     struct buffers buffers;
     int status;
 
+    if (0 != session_reserve(&b->s, moves_bytes(&largest))) {
+        return -1;
+    }
     status = moves_alloc(&buffers, placement_memory(&b->s.options, b->s.rank), &largest);
     if (!collect_agree(0 == status)) {
         moves_release(&buffers);
@@ -255,7 +291,7 @@ static int run(struct bench *b)
         NULL == (out = open_output(b))) {
         return -1;
     }
-    b->progress = 0 == s->rank && (s->options.progress || isatty(2));
+    choose_progress(b, out);
     rc = b->together.n > 0 ? together_run(s, &b->together, out) : run_all(b, out);
     if ((stdout != out && 0 != fclose(out)) || (0 != rc && '\0' == s->error[0])) {
         rc = session_fail(s, "-f: the output could not be written completely");
@@ -268,25 +304,27 @@ static int run(struct bench *b)
 enum { LINE = 80 };
 
 static const char options_help[] =
-    "  -m MIN:MAX    sizes in bytes, doubling; suffixes k M G are powers of 1024 (4:4M).\n"
-    "                A size is rounded down to whole elements (of every rank, where it is\n"
-    "                the sum over ranks); the bytes printed are those moved\n"
+    "  -m MIN:MAX    or MIN: or MAX, as -b MIN and -e MAX: sizes in bytes; suffixes k M G are\n"
+    "                powers of 1024 (4:4M). A size is rounded down to whole elements (of every\n"
+    "                rank, where it is the sum over ranks); the bytes printed are those moved\n"
+    "  -f FACTOR     from one size to the next (2)\n"
     "  -d DEVICE     where buffers live: host (default), cuda: device memory, managed: memory\n"
     "                that moves between device and host, pinned: host memory that stays where\n"
     "                it is. Or a list, such as cuda,host: rank i takes number i modulo its\n"
     "                length. All but host need a CUDA driver; rank i of a node uses its GPU i\n"
     "                modulo their number. cuda also needs gpuring, or an Open MPI with CUDA\n"
     "                support (sendrecv: the latter)\n"
-    "  -T TYPE       int8 (char) uint8 (byte) int16 uint16 int32 uint32 int64 uint64\n"
-    "                float (default) double\n"
-    "  -O OP         sum (default) prod min max, and for integers band bor bxor\n"
+    "  -T TYPE       or -d TYPE: int8 (char) uint8 (byte) int16 uint16 int32 (int) uint32 int64\n"
+    "                uint64 float (default) double, and half bfloat16 where MPI has them\n"
+    "  -O OP         or -o OP: sum (default) prod min max, and for integers band bor bxor\n"
     "  -r ROOT       root of bcast, reduce, gather(v) and scatter(v) (0)\n"
-    "  -i ITERS      timed calls per size (1000 to 64k bytes, 100 to 4M, 20 above); a\n"
-    "                barrier of messages precedes each, untimed\n"
-    "  -x WARMUP     untimed calls before them (a tenth of ITERS)\n"
+    "  -i ITERS      or -n ITERS: timed calls per size (1000 to 64k bytes, 100 to 4M, 20 above);\n"
+    "                a barrier of messages precedes each, untimed\n"
+    "  -x WARMUP     or -w WARMUP: untimed calls before them (a tenth of ITERS)\n"
     "  --in-place    MPI_IN_PLACE; bcast is so anyway; barrier, neighbor_..., sendrecv have none\n"
     "  --nonblocking  MPI_I... and MPI_Waitall     --persistent  ..._init, then start and wait\n"
-    "  -c            check every element, before and after the timed calls\n"
+    "  -G N          --persistent where N is above 0: MPI's counterpart of a CUDA graph\n"
+    "  -c            check every element, before and after the timed calls; not with -c 0\n"
     "  -B GB/s       bandwidth of a rank inside its node (default: measured)\n"
     "  -I GB/s       bandwidth of a node to the others (default: measured)\n"
     "  --ideal=bound|published  what efficiency refers to: the bound that holds for the\n"
@@ -294,9 +332,9 @@ static const char options_help[] =
     "  --together=K,...  K calls that are started together, beside K one after the other\n"
     "                (-m 8:8k, -i 400 by default; not with -B -I --ideal --fit, nor JSON)\n"
     "  --fit         also fit t = overhead + bytes / bandwidth\n"
-    "  -o FORMAT     table (default) csv json      -f FILE  write there, not to stdout\n"
+    "  -o FORMAT     table (default) csv json      -f FILE  written instead of stdout; no number\n"
     "  --progress    say on stderr which size runs, also where that is no terminal\n"
-    "  -h            this text\n"
+    "  -h            this text      --version  of gpuring and of MPI\n"
     "Exit status: 0, 1 when a result was wrong (-c), 2 when the call was.\n";
 
 /* Names, with a comma before the last word, in lines of at most LINE characters. */
@@ -327,15 +365,49 @@ static void help(FILE *out)
 {
     fputs("gpuring_bench " GR_VERSION "\n"
           "usage: mpirun ... gpuring_bench COLLECTIVE... [options]\n"
-          "Measure MPI collectives, and how close they come to what the hardware allows.\n\n",
+          "Measure MPI collectives, and how close they come to what the hardware allows.\n\n"
+          "Letters mean what they do for OSU's programs; -b -e -f -n -w -c -o -d -G -g 1 -t 1\n"
+          "and their long names what they do for nccl-tests, whose -m and -i are others.\n\n",
           out);
     put_names(out, collective_names(), COLLECTIVES);
     fputs(options_help, out);
 }
 
+static void print_version(void)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    MPI_Get_library_version(library, &length);
+    printf("gpuring_bench " GR_VERSION "\nMPI: %.*s\n", (int) strcspn(library, "\n"), library);
+}
+
+/* A factor, or a file. Of OSU's programs -f is a flag, which would take an option for its value. */
+static bool take_factor(void *into, const char *value)
+{
+    struct options *o = &((struct bench *) into)->s.options;
+    size_t number;
+
+    if (cli_whole(value, 0, SIZE_MAX, NULL, &number)) {
+        o->factor = number;
+        return number >= 2 && number <= 1024;
+    }
+    o->file = value;
+    return '-' != value[0];
+}
+
+static bool take_graphs(void *into, const char *value)
+{
+    size_t number = 0;
+    bool is_number = cli_whole(value, 0, INT_MAX, NULL, &number);
+
+    ((struct bench *) into)->s.options.persistent |= number > 0;
+    return is_number;
+}
+
 static bool take_together(void *into, const char *value)
 {
-    struct together *t = into;
+    struct together *t = &((struct bench *) into)->together;
 
     t->n = cli_list(value, 1, TOGETHER_MOST_K, t->k, TOGETHER_MOST_KS);
     return t->n > 0;
@@ -358,21 +430,34 @@ static int check_together(struct session *s)
 
 static int parse(struct bench *b, int argc, char **argv)
 {
-    const struct cli_option rows[] = {
+#define AT(field) .at = offsetof(struct bench, field)
+    static const char one[] = "1: a rank has one thread and one GPU; mpirun -np N starts N ranks";
+    static const char size[] = "bytes, at least 1, suffixes k M G";
+    static const char whole[] = "a whole number of at least 0";
+    static const struct cli_option rows[] = {
+        {'b', "minbytes", CLI_SIZE, AT(s.options.min_bytes), 1, 1L << 62, size},
+        {'e', "maxbytes", CLI_SIZE, AT(s.options.max_bytes), 1, 1L << 62, size},
+        {'f', "stepfactor", CLI_TAKE, .take = take_factor,
+         .allowed = "a file, or the factor between sizes, 2 to 1024; min and max over ranks are "
+                    "always shown"},
+        {'n', "iters", CLI_INT, AT(s.options.iterations), 1, INT_MAX,
+         "a whole number of at least 1"},
+        {'w', "warmup_iters", CLI_INT, AT(s.options.warmup), 0, INT_MAX, whole},
+        {'G', "cudagraph", CLI_TAKE, .take = take_graphs, .allowed = whole},
+        {'g', "ngpus", CLI_INT, AT(per_rank), 1, 1, one},
+        {'t', "nthreads", CLI_INT, AT(per_rank), 1, 1, one},
         {0, "together", CLI_TAKE, .take = take_together,
          .allowed = "K,K,...: up to 16 numbers of calls, each from 1 to 1024"},
+        {0, "version", CLI_SET, AT(s.options.help), HELP_VERSION},
     };
-    const struct cli_table own = {rows, 1, &b->together};
+    const struct cli_table own = {rows, sizeof rows / sizeof rows[0], b};
     struct options *o = &b->s.options;
 
     *o = options_default();
-    o->max_bytes = 0;
-    if (0 != options_parse(o, &own, NULL, argc, argv, collective_names(), b->s.error)) {
+    if (0 != options_parse(o, &own, NULL, argc, argv, collective_names(), b->s.error) ||
+        0 != options_sizes(o, b->together.n > 0 ? 8 : 4, b->together.n > 0 ? 8 << 10 : 4 << 20,
+                           b->s.error)) {
         return -1;
-    }
-    if (0 == o->max_bytes) {
-        o->min_bytes = b->together.n > 0 ? 8 : 4;
-        o->max_bytes = b->together.n > 0 ? 8 << 10 : 4 << 20;
     }
     return b->together.n > 0 ? check_together(&b->s) : 0;
 }
@@ -410,7 +495,7 @@ int main(int argc, char **argv)
     if (runs) {
         rc = run_session(&bench);
     } else if (0 == rc && 0 == s->rank) {
-        help(stdout);
+        HELP_VERSION == s->options.help ? print_version() : help(stdout);
     }
     if (0 != rc && 0 == s->rank) {
         fprintf(stderr, "gpuring_bench: %s\n", s->error);

@@ -8,7 +8,7 @@
 
 /* One rank's times in microseconds. */
 struct times {
-    double mean, p50, p99, cycle;
+    double mean, p50, p95, p99, cycle;
 };
 
 /*
@@ -41,7 +41,8 @@ static struct times time_loop(struct call *call, int iterations, double *us)
     all = (MPI_Wtime() - start) * 1e6;
     fit_sort(us, iterations);
     return (struct times) {sum / iterations, fit_percentile(us, iterations, 50),
-                           fit_percentile(us, iterations, 99), all / iterations};
+                           fit_percentile(us, iterations, 95), fit_percentile(us, iterations, 99),
+                           all / iterations};
 }
 
 static void summarize(const struct times *times, int ranks, struct timing *timing)
@@ -60,6 +61,7 @@ static void summarize(const struct times *times, int ranks, struct timing *timin
     timing->avg = sum / ranks;
     timing->max = slowest->mean;
     timing->p50 = slowest->p50;
+    timing->p95 = slowest->p95;
     timing->p99 = slowest->p99;
 }
 

@@ -11,8 +11,7 @@ struct timing {
     double avg;            /* each rank's mean over iterations, then the mean over ranks */
     double min;            /* the least of the ranks' means */
     double max;            /* the largest of the ranks' means */
-    double p50;            /* over the iterations of the slowest rank */
-    double p99;            /* over the iterations of the slowest rank */
+    double p50, p95, p99;  /* percentiles over the iterations of the slowest rank */
     double cycle;          /* loop / iterations, of the rank whose loop takes longest */
     const char *algorithm; /* the one that rank 0 has counted most */
 };

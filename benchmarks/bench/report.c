@@ -13,15 +13,16 @@ enum { CHECKED = 1 }; /* with -c */
 
 static const struct column columns[] = {
     {"bytes", "bytes", 12, 0, 1, COLUMN_BYTES, AT(bytes), 0},
-    {"avg_us", "avg_us", 12, 2, 1, COLUMN_NUMBER, AT(avg_us), 0},
-    {"min_us", "min_us", 12, 2, 1, COLUMN_NUMBER, AT(min_us), 0},
-    {"max_us", "max_us", 12, 2, 1, COLUMN_NUMBER, AT(max_us), 0},
-    {"p50_us", "p50_us", 12, 2, 1, COLUMN_NUMBER, AT(p50_us), 0},
-    {"p99_us", "p99_us", 12, 2, 1, COLUMN_NUMBER, AT(p99_us), 0},
+    {"avg_us", "avg", 11, 2, 1, COLUMN_NUMBER, AT(avg_us), 0},
+    {"min_rank_us", "min rank", 11, 2, 1, COLUMN_NUMBER, AT(min_us), 0},
+    {"max_rank_us", "max rank", 11, 2, 1, COLUMN_NUMBER, AT(max_us), 0},
+    {"p50_us", "p50", 11, 2, 1, COLUMN_NUMBER, AT(p50_us), 0},
+    {"p95_us", "p95", 11, 2, 1, COLUMN_NUMBER, AT(p95_us), 0},
+    {"p99_us", "p99", 11, 2, 1, COLUMN_NUMBER, AT(p99_us), 0},
     {"algbw_GBs", "algbw", 9, 3, 1, COLUMN_NUMBER, AT(algbw), 0},
     {"busbw_GBs", "busbw", 9, 3, 1, COLUMN_NUMBER, AT(busbw), 0},
     {"ideal_GBs", "ideal", 9, 3, 1, COLUMN_NUMBER, AT(ideal), 0},
-    {"efficiency", "efficiency(%)", 13, 2, 100, COLUMN_NUMBER, AT(efficiency), 0},
+    {"efficiency", "efficiency", 10, 2, 100, COLUMN_NUMBER, AT(efficiency), 0},
     {"algorithm", "algorithm", 12, 0, 1, COLUMN_TEXT, AT(algorithm), 0},
     {"cycle_us", NULL, 0, 0, 1, COLUMN_NUMBER, AT(cycle_us), 0},
     {"errors", "errors", 8, 0, 1, COLUMN_NUMBER, AT(errors), CHECKED},
@@ -120,6 +121,8 @@ static void table_open(struct report *r)
                 o->published ? "the published formula assumes equal numbers"
                              : "the bound is that of the most loaded node");
     }
+    fprintf(r->out, "# avg, min and max rank: of the ranks' mean times; p50, p95, p99: percentiles "
+                    "of the slowest rank's calls\n");
     columns_table_heads(r->out, &r->columns);
 }
 
@@ -128,7 +131,7 @@ static void table_result(struct report *r, const struct result *result)
     columns_table_row(r->out, &r->columns, result);
 }
 
-static void table_close(struct report *r, const struct fit_line *fit)
+static void csv_close(struct report *r, const struct fit_line *fit)
 {
     if (NULL != fit) {
         fprintf(r->out,
@@ -140,6 +143,19 @@ static void table_close(struct report *r, const struct fit_line *fit)
         fprintf(r->out, "# fit: %s: none (too few sizes, or times that do not grow)\n",
                 r->collective);
     }
+}
+
+static double average_busbw(const struct report *r)
+{
+    return r->busbw / r->results;
+}
+
+static void table_close(struct report *r, const struct fit_line *fit)
+{
+    if (isfinite(average_busbw(r))) {
+        fprintf(r->out, "# Avg bus bandwidth    : %.6g GB/s\n", average_busbw(r));
+    }
+    csv_close(r, fit);
 }
 
 static void table_end(struct report *r)
@@ -232,7 +248,8 @@ static void json_result(struct report *r, const struct result *result)
 
 static void json_close(struct report *r, const struct fit_line *fit)
 {
-    fprintf(r->out, "\n ]");
+    fprintf(r->out, "\n ],\n \"avg_busbw_GBs\": ");
+    columns_json_number(r->out, average_busbw(r));
     if (NULL != fit) {
         fprintf(r->out,
                 ",\n \"fit\": {\"overhead_us\": %.10g, \"bandwidth_GBs\": %.10g, \"residual_rms\": "
@@ -259,7 +276,7 @@ static const struct {
     void (*end)(struct report *report);
 } formats[] = {
     [FORMAT_TABLE] = {table_begin, table_open, table_result, table_close, table_end},
-    [FORMAT_CSV] = {csv_begin, csv_open, csv_result, table_close, table_end},
+    [FORMAT_CSV] = {csv_begin, csv_open, csv_result, csv_close, table_end},
     [FORMAT_JSON] = {json_begin, json_open, json_result, json_close, json_end},
 };
 
@@ -280,12 +297,14 @@ void report_open(struct report *report, const char *collective, const char *op)
     report->op = op;
     report->collectives++;
     report->results = 0;
+    report->busbw = 0;
     formats[report->options->format].open(report);
 }
 
 void report_result(struct report *report, const struct result *result)
 {
     report->results++;
+    report->busbw += result->busbw;
     formats[report->options->format].result(report, result);
     fflush(report->out); /* a run may take long, or be cut short */
 }

@@ -20,9 +20,10 @@
 struct result {
     size_t bytes; /* S, as the collective defines it */
     double avg_us;
-    double min_us;
+    double min_us; /* of the ranks' means */
     double max_us;
-    double p50_us;
+    double p50_us; /* percentiles of the slowest rank's calls */
+    double p95_us;
     double p99_us;
     double algbw;
     double busbw;
@@ -42,6 +43,7 @@ struct report {
     const char *op;         /* "none" where nothing is combined */
     int collectives;        /* begun so far */
     int results;            /* of this collective so far */
+    double busbw;           /* their sum; NAN: a collective that moves nothing */
 };
 
 /*

@@ -223,12 +223,15 @@ static int run_collective(struct session *s, const struct together *t, const str
     const struct options *o = &s->options;
     size_t previous = SIZE_MAX;
 
-    for (size_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes *= 2) {
+    for (size_t bytes = o->min_bytes; bytes <= o->max_bytes; bytes *= o->factor) {
         struct shape shape = moves_shape(c->moves, bytes, element_types[o->type].size, s->ranks,
                                          s->rank, o->root, o->in_place);
         /* small sizes may all be one element per rank */
         for (int i = 0; i < t->n && shape.total != previous; i++) {
             struct batch batch = {.collective = c, .shape = shape, .k = t->k[i]};
+            if (0 != session_reserve(s, (size_t) batch.k * moves_bytes(&shape))) {
+                return -1;
+            }
             if (0 != run_batch(s, &batch, out)) {
                 return session_fail(s, "-m, --together: too little memory for the buffers of K "
                                        "calls");

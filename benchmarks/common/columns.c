@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 static const void *field(const struct column *c, const void *row)
 {
@@ -29,18 +30,52 @@ static int is_shown(const struct columns *columns, int k)
     return NULL != c->head && c->when == (c->when & columns->shown);
 }
 
-void columns_table_heads(FILE *out, const struct columns *columns)
+static const char *head_of(const struct column *c)
 {
-    for (int k = 0; k < columns->n; k++) {
+    return c->head;
+}
+
+/* The end of a column's name says it. */
+static const char *unit_of(const struct column *c)
+{
+    static const struct {
+        const char *end, *unit;
+    } units[] = {{"us", "(us)"}, {"GBs", "(GB/s)"}, {"bytes", "(B)"}};
+    size_t length = strlen(c->name);
+
+    for (size_t k = 0; k < sizeof units / sizeof units[0]; k++) {
+        size_t end = strlen(units[k].end);
+        if (length >= end && 0 == strcmp(c->name + length - end, units[k].end)) {
+            return units[k].unit;
+        }
+    }
+    return 100 == c->scale ? "(%)" : "";
+}
+
+static void put_heads(FILE *out, const struct columns *columns,
+                      const char *(*text_of)(const struct column *c))
+{
+    int n = columns->n;
+
+    while (n > 0 && (!is_shown(columns, n - 1) || '\0' == text_of(&columns->of[n - 1])[0])) {
+        n--;
+    }
+    for (int k = 0; k < n; k++) {
         const struct column *c = &columns->of[k];
 
         if (0 == k) { /* the # is part of the first column */
-            fprintf(out, "#%*s", c->width > 0 ? c->width - 1 : c->width + 1, c->head);
+            fprintf(out, "#%*s", c->width > 0 ? c->width - 1 : c->width + 1, text_of(c));
         } else if (is_shown(columns, k)) {
-            fprintf(out, " %*s", c->width, c->head);
+            fprintf(out, " %*s", c->width, text_of(c));
         }
     }
     fprintf(out, "\n");
+}
+
+void columns_table_heads(FILE *out, const struct columns *columns)
+{
+    put_heads(out, columns, head_of);
+    put_heads(out, columns, unit_of);
 }
 
 void columns_table_row(FILE *out, const struct columns *columns, const void *row)

@@ -34,7 +34,7 @@ struct columns {
     unsigned shown; /* bits of column.when */
 };
 
-/* A line of the table: "#" and the heads, or a row. */
+/* Lines of the table: "#" and the heads, then "#" and the units; or a row. */
 void columns_table_heads(FILE *out, const struct columns *columns);
 void columns_table_row(FILE *out, const struct columns *columns, const void *row);
 

@@ -16,17 +16,26 @@ static const char *const format_names[] = {"table", "csv", "json", NULL};
 static const char *const ideal_names[] = {"bound", "published", NULL};
 static const char bandwidth[] = "a bandwidth above 0 in GB/s (1e9 bytes per second)";
 
+/* MIN:MAX, MIN: or, as in OSU's programs, MAX. */
 static bool take_sizes(void *into, const char *value)
 {
     struct options *o = into;
-    const char *colon;
+    const char *end;
+    size_t first;
 
-    return cli_whole(value, 1, SIZE_MAX, &colon, &o->min_bytes) && ':' == *colon &&
-           cli_whole(colon + 1, o->min_bytes, SIZE_MAX, NULL, &o->max_bytes);
+    if (!cli_whole(value, 1, SIZE_MAX, &end, &first)) {
+        return false;
+    }
+    o->min_bytes = ':' == *end ? first : 0;
+    o->max_bytes = ':' == *end ? 0 : first;
+    return ':' == *end && '\0' != end[1] ? cli_whole(end + 1, first, SIZE_MAX, NULL, &o->max_bytes)
+                                         : '\0' == end[':' == *end];
 }
 
+/* mpi_... is how OSU's programs call types. */
 static bool take_type(void *into, const char *value)
 {
+    value += 0 == strncmp(value, "mpi_", 4) ? 4 : 0;
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         const struct element_type *type = &element_types[i];
         if (0 == strcmp(value, type->name) || (type->alias && 0 == strcmp(value, type->alias))) {
@@ -43,6 +52,9 @@ static bool take_devices(void *into, const char *value)
     const char *at = value;
     char name[16];
 
+    if (take_type(into, value)) { /* as in nccl-tests */
+        return true;
+    }
     o->device_text = value;
     for (o->ndevices = 0; o->ndevices < OPTIONS_MAX_DEVICES; at++) {
         int length = (int) strcspn(at, ","), kind;
@@ -62,28 +74,39 @@ static bool take_devices(void *into, const char *value)
     return false;
 }
 
+/* A format, or as in nccl-tests an operation. */
+static bool take_format(void *into, const char *value)
+{
+    struct options *o = into;
+    int format = cli_word(value, format_names), op = cli_word(value, element_op_names);
+
+    o->format = format >= 0 ? (enum report_format) format : o->format;
+    o->op = op >= 0 ? (enum element_op) op : o->op;
+    return format >= 0 || op >= 0;
+}
+
 #define AT(field) .at = offsetof(struct options, field)
 
 static const struct cli_option rows[] = {
     {'m', NULL, CLI_TAKE, .take = take_sizes,
-     .allowed = "MIN:MAX in bytes, 1 <= MIN <= MAX, suffixes k M G"},
+     .allowed = "MIN:MAX, MIN: or MAX in bytes, 1 <= MIN <= MAX, suffixes k M G"},
     {'d', NULL, CLI_TAKE, .take = take_devices,
      .allowed = "host cuda managed pinned, or up to 64 of them with commas between, for the ranks "
                 "in turn"},
     {'T', NULL, CLI_TAKE, .take = take_type,
-     .allowed = "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float double"},
+     .allowed = "int8 uint8 int16 uint16 int32 uint32 int64 uint64 half bfloat16 float double"},
     {'O', NULL, CLI_WORD, AT(op), .words = element_op_names},
     {'r', NULL, CLI_INT, AT(root), .most = INT_MAX,
      .allowed = "a rank: 0 to the number of ranks - 1"},
     {'i', NULL, CLI_INT, AT(iterations), .least = 1, .most = INT_MAX,
      .allowed = "a whole number of at least 1"},
     {'x', NULL, CLI_INT, AT(warmup), .most = INT_MAX, .allowed = "a whole number of at least 0"},
-    {'c', NULL, CLI_FLAG, AT(check)},
+    {'c', NULL, CLI_SWITCH, AT(check)},
     {'B', NULL, CLI_REAL, AT(B), .least = DBL_MIN, .most = DBL_MAX, .allowed = bandwidth},
     {'I', NULL, CLI_REAL, AT(I), .least = DBL_MIN, .most = DBL_MAX, .allowed = bandwidth},
-    {'o', NULL, CLI_WORD, AT(format), .words = format_names},
-    {'f', NULL, CLI_TEXT, AT(file)},
-    {'h', "help", CLI_FLAG, AT(help)},
+    {'o', NULL, CLI_TAKE, .take = take_format,
+     .allowed = "table csv json, or an operation as with -O"},
+    {'h', "help", CLI_SET, AT(help), .least = HELP_TEXT},
     {0, "in-place", CLI_FLAG, AT(in_place)},
     {0, "nonblocking", CLI_FLAG, AT(nonblocking)},
     {0, "persistent", CLI_FLAG, AT(persistent)},
@@ -134,8 +157,7 @@ static int check_combination(struct options *o, const char *const *names, char *
 struct options options_default(void)
 {
     return (struct options) {
-        .min_bytes = 4,
-        .max_bytes = 4 << 20,
+        .factor = 2,
         .type = ELEMENT_FLOAT,
         .op = ELEMENT_SUM,
         .iterations = -1,
@@ -164,6 +186,22 @@ int options_parse(struct options *options, const struct cli_table *own, const ch
         rc = add_collective(options, collective, names, error);
     }
     return 0 == rc ? check_combination(options, names, error) : rc;
+}
+
+int options_sizes(struct options *o, size_t min_bytes, size_t max_bytes, char *error)
+{
+    if (o->min_bytes > o->max_bytes && 0 != o->max_bytes) {
+        snprintf(error, CLI_ERROR_CHARS, "-b: '%zu' is above -e: '%zu'; allowed: -b at most -e",
+                 o->min_bytes, o->max_bytes);
+        return -1;
+    }
+    if (0 == o->min_bytes) {
+        o->min_bytes = 0 != o->max_bytes && o->max_bytes < min_bytes ? o->max_bytes : min_bytes;
+    }
+    if (0 == o->max_bytes) {
+        o->max_bytes = o->min_bytes > max_bytes ? o->min_bytes : max_bytes;
+    }
+    return 0;
 }
 
 bool options_only_links(const struct options *o)

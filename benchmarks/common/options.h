@@ -26,14 +26,16 @@ enum device_kind {
     DEVICE_KINDS,
     DEVICE_MIXED = DEVICE_KINDS /* not the same for all ranks */
 };
+enum { HELP_TEXT = 1, HELP_VERSION };
 enum report_format { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON };
 
 struct options {
     int collectives[OPTIONS_MAX_COLLECTIVES]; /* indices into the names given to options_parse */
     int ncollectives;
     bool all;         /* "all" was named: collectives that lack a form asked for are left out */
-    size_t min_bytes; /* the first size; sizes double */
-    size_t max_bytes; /* no size exceeds this */
+    size_t min_bytes; /* the first size; 0: not given, see options_sizes */
+    size_t max_bytes; /* no size exceeds this; 0: not given */
+    size_t factor;    /* from one size to the next */
     enum device_kind device;                       /* where buffers live */
     enum device_kind devices[OPTIONS_MAX_DEVICES]; /* rank i's is number i modulo ndevices */
     int ndevices;
@@ -55,7 +57,7 @@ struct options {
     const char *file; /* in argv; NULL: stdout */
     bool fit;
     bool progress;
-    bool help;
+    int help; /* an enum: what is printed instead of running */
 };
 
 /* As if the command line were empty. */
@@ -69,6 +71,9 @@ struct options options_default(void);
  */
 int options_parse(struct options *options, const struct cli_table *own, const char *collective,
                   int argc, char **argv, const char *const *names, char *error);
+
+/* Sizes that were not given. Returns 0, or -1 with a line in error where there are none between. */
+int options_sizes(struct options *options, size_t min_bytes, size_t max_bytes, char *error);
 
 /* Whether an option was given that only the comparison with links has: -B -I --ideal --fit. */
 bool options_only_links(const struct options *options);

@@ -26,7 +26,7 @@ def describe(opts, build, configs, left_out):
     }
     if opts.hosts:
         meta.update(hosts=opts.hosts, rate=opts.rate or "unlimited", delay=f"{opts.delay or 0} ms",
-                    time="mean of the rank that takes longest (max_us of gpuring_bench)")
+                    time="mean of the rank that takes longest (max_rank_us of gpuring_bench)")
     for config in configs + [stock.gpuring(opts)]:
         meta["config " + config.name] = " ".join(config.launch or stock.command(opts, build, config, [])[1:])
     for i, line in enumerate(left_out):
@@ -48,7 +48,7 @@ def bench_rows(text, time="avg_us"):
 
 def last_rank_rows(text):
     """The same with the mean of the rank that takes longest: between hosts others return while their data wait in queues."""
-    return bench_rows(text, "max_us")
+    return bench_rows(text, "max_rank_us")
 
 
 def osu_rows(collective):

@@ -36,7 +36,7 @@ static const struct cli_option rows[] = {
     {0, "protocol", CLI_WORD, AT(shape.protocol), .words = protocols},
     {0, "patience", CLI_SIZE, AT(run.patience), .least = 1, .most = 1L << 40},
     {0, "timeout", CLI_REAL, AT(run.timeout), .least = 1, .most = 3600},
-    {0, "step", CLI_SIZE, AT(step), .least = 2, .most = 1024},
+    {0, "step", CLI_SIZE, AT(run.bench.factor), .least = 2, .most = 1024},
     {0, "nccl", CLI_TEXT, AT(library)},
     {0, "json", CLI_TEXT, AT(json)},
     {0, "image", CLI_TEXT, AT(image)},
@@ -59,11 +59,9 @@ static int check_options(struct arguments *a)
         return cli_refuse(a->error, "-O", element_op_names[o->op],
                           "sum prod min max: kernels have these");
     }
-    if (options_only_links(o) || NULL != o->file || FORM_BLOCKING != o->form ||
-        DEVICE_HOST != o->device) {
-        snprintf(
-            a->error, sizeof a->error,
-            "-d -f -B -I --nonblocking --persistent --ideal --fit: only gpuring_bench has these");
+    if (options_only_links(o) || FORM_BLOCKING != o->form || DEVICE_HOST != o->device) {
+        snprintf(a->error, sizeof a->error,
+                 "-d -B -I --nonblocking --persistent --ideal --fit: only gpuring_bench has these");
         return -1;
     }
     if (a->shape.zero_copy && GR_PROTOCOL_SIMPLE != a->shape.protocol) {
@@ -72,7 +70,7 @@ static int check_options(struct arguments *a)
     }
     if (NULL != a->library && !nccl_has(o->type)) {
         return cli_refuse(a->error, "-T", element_types[o->type].name,
-                          "with --nccl, types of 1, 4 and 8 bytes");
+                          "with --nccl, every type but int16 and uint16");
     }
     if (NULL != a->json && FORMAT_JSON == o->format) {
         return cli_refuse(a->error, "-o", "json", "table, with --json");
@@ -95,15 +93,14 @@ int arguments_parse(struct arguments *a, int argc, char **argv)
     }
     a->ranks = 4;
     a->algo = GR_NALGOS;
-    a->step = SIZE_STEP;
     a->shape = (struct world_shape) {.channels = 8, .slots = 8, .slot_bytes = 128 << 10};
     a->run.patience = GR_GPU_PATIENCE;
     a->run.timeout = 60;
     a->run.corrupt = NULL != getenv("GPURING_BENCH_CORRUPT");
     a->run.bench = options_default();
-    a->run.bench.min_bytes = 1 << 20;
-    a->run.bench.max_bytes = 64 << 20;
-    return 0 == options_parse(&a->run.bench, &own, "all", argc, argv, collectives, a->error)
+    a->run.bench.factor = SIZE_STEP;
+    return 0 == options_parse(&a->run.bench, &own, "all", argc, argv, collectives, a->error) &&
+                   0 == options_sizes(&a->run.bench, 1 << 20, 64 << 20, a->error)
                ? check_options(a)
                : -1;
 }

@@ -13,7 +13,6 @@ struct arguments {
     bool processes;
     bool costs;
     bool attributes;     /* only what the driver says of the device */
-    size_t step;         /* factor from one size to the next */
     const char *library; /* libnccl.so.2; NULL: no NCCL */
     const char *json;    /* a file for JSON besides the table; NULL: none */
     const char *image;   /* a file with the kernels; NULL: those of this program */

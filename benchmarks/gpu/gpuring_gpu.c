@@ -141,7 +141,7 @@ static int run_algo(struct bench *b, struct crew *crew, enum gr_coll coll, enum 
         snprintf(b->a.error, sizeof b->a.error, "links of %s: %s", gr_algo_name(algo),
                  gr_gpu_error());
     }
-    for (size_t bytes = o->min_bytes; 0 == rc && bytes <= o->max_bytes; bytes *= b->a.step) {
+    for (size_t bytes = o->min_bytes; 0 == rc && bytes <= o->max_bytes; bytes *= o->factor) {
         rc = run_size(b, &world, coll, bytes, wrong);
     }
     world_close(&world);

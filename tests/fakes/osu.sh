@@ -36,17 +36,17 @@ script "$work/fake/gpuring_bench" <<'EOF'
 all=" $(tail -n 1 "$CALLS") "
 [[ $all != *verbose* ]] || exit 0
 rates=algbw_GBs,busbw_GBs,ideal_GBs,efficiency
-echo "collective,ranks,nodes,device,type,op,bytes,avg_us,min_us,max_us,p50_us,p99_us,$rates,algorithm,errors"
+echo "collective,ranks,nodes,device,type,op,bytes,avg_us,min_rank_us,max_rank_us,p50_us,p95_us,p99_us,$rates,algorithm,errors"
 algorithm=stock us=1.5
 if [[ $all =~ coll_gpuring_algorithm\ ([a-z]+) ]]; then algorithm=${BASH_REMATCH[1]}; fi
 [ "$algorithm" != tree ] || us=1.0
-echo "bcast,2,1,host,float,none,8,$us,1,2,1,2,1,1,,,$algorithm,"
+echo "bcast,2,1,host,float,none,8,$us,1,2,1,2,2,1,1,,,$algorithm,"
 if [[ -n ${FAKE_CRASH-} && $all == *$FAKE_CRASH* ]]; then
     echo "[vm:1] *** Process received signal ***" >&2
     exit 139
 fi
 [[ -z ${FAKE_HANG-} || $all != *$FAKE_HANG* ]] || exec sleep 100
-echo "reduce,2,1,host,float,sum,8,1.5,1,2,1,2,1,1,,,stock,"
+echo "reduce,2,1,host,float,sum,8,1.5,1,2,1,2,2,1,1,,,stock,"
 EOF
 # another MPI: launcher and gpuring_bench, which is the fastest with a bcast
 script "$work/fake/peer" <<'EOF'

@@ -204,8 +204,8 @@ ok "refuses what Suh-Shin has no schedule for" refused "6x4 is for dimension-ord
 ok "refuses a torus of five dimensions" refused "allowed: 1 to 4 extents" -t 2x2x2x2x2
 ok "refuses too many nodes" refused "1048576 are possible" -t 128x128x128
 ok "refuses a line that is no dimension" refused "--mesh: the dimensions of 16x16x16 are 0 to 2" --mesh 3
-ok "refuses bytes of zero" refused "--bytes: '0' is not valid" -m 0
-ok "refuses half a range" refused "--bytes: '4:' is not valid" -m 4:
+ok "refuses bytes of zero" refused "-m: '0' is not valid" -m 0
+ok "refuses half a range" refused "-m: '4:' is not valid" -m 4:
 ok "refuses a scheme 4" refused "--schemes: '4' is not valid; allowed: 1 to 3" --schemes 4
 ok "refuses another model" refused "allowed: fifo packets" --model wormhole
 ok "refuses senders that send nothing" refused "--uneven: '1' is not valid; allowed: 0 to 0.999" --uneven 1

@@ -10,7 +10,7 @@ from rows.bench import *
 
 ENV = {"GR_DIR": "", "GR_HOST": ""}
 KEYS = {"collective", "ranks", "nodes", "device", "type", "op", "results"}
-ROW = {"bytes", "avg_us", "min_us", "max_us", "p50_us", "p99_us", "algbw_GBs", "busbw_GBs",
+ROW = {"bytes", "avg_us", "min_rank_us", "max_rank_us", "p50_us", "p95_us", "p99_us", "algbw_GBs", "busbw_GBs",
        "ideal_GBs", "efficiency", "errors", "algorithm", "cycle_us"}
 
 
@@ -32,6 +32,42 @@ def each(condition, *more):
     return lambda d: all(condition(r) for x in (d if isinstance(d, list) else [d]) for r in x["results"])
 
 
+# mpirun has a terminal of its own, of which the test sees what is written
+TERMINAL = ["python3", f"{WORK}/terminal.py"]
+Path(WORK, "terminal.py").write_text("import pty, sys\nsys.exit(pty.spawn(sys.argv[1:]) >> 8)\n")
+
+
+def limited(name, **files):
+    """A folder in the place of / where 30 MiB are left. Of a control group, page cache is no use of it."""
+    for path, text in files.items():
+        file = Path(WORK, name, path.replace("__", "/"))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return f"{WORK}/{name}"
+
+
+MIB = 1 << 20
+MUCH = {"proc__meminfo": "MemTotal: 99999999 kB\nMemFree: 1 kB\nMemAvailable:   88888888 kB\n"}
+LIMITS = {
+    "the machine's": limited("machine", proc__meminfo="MemTotal: 99999 kB\nMemAvailable:    30720 kB\n"),
+    "a control group's, version 2": limited("v2", **MUCH, proc__self__cgroup="0::/a/b\n", **{
+        "sys__fs__cgroup__a__memory.max": f"{100 * MIB}\n", "sys__fs__cgroup__a__b__memory.max": "max\n",
+        "sys__fs__cgroup__a__memory.current": f"{99 * MIB}\n", "sys__fs__cgroup__a__b__memory.current": f"{99 * MIB}\n",
+        "sys__fs__cgroup__a__memory.stat": f"anon 1\ninactive_file {20 * MIB}\nactive_file {9 * MIB}\n"}),
+    "a control group's, version 1": limited("v1", **MUCH, proc__self__cgroup="9:cpu:/x\n4:memory:/job\n0::/\n", **{
+        "sys__fs__cgroup__memory__memory.limit_in_bytes": f"{100 * MIB}\n",
+        "sys__fs__cgroup__memory__memory.usage_in_bytes": f"{90 * MIB}\n",
+        "sys__fs__cgroup__memory__memory.stat": f"total_inactive_file {15 * MIB}\ntotal_active_file {5 * MIB}\n"}),
+}
+
+
+def has(name):
+    """What is to be said of a type that some MPIs do not have."""
+    line = f"gpuring_bench bcast -T {name} -m 4:4 -i 1 -B 1"
+    return rows_right(2) if Runner(ENV).run(1, line).rc == 0 else complains(f"-T: '{name}': the MPI .* has no such type")
+
+
+HAS = {name: has(name) for name in ("half", "bfloat16")}
 V = "gather gatherv scatter scatterv alltoallv scan exscan"
 test_rows = table(
     bench("JSON of one collective", 2, "allreduce -m 64:1k -i 3 -x 1 -B 10 -o json", json_says(
@@ -41,7 +77,9 @@ test_rows = table(
         each(lambda r: near(r["busbw_GBs"], r["bytes"] / r["avg_us"] / 1e3)),
         each(lambda r: r["ideal_GBs"] == 10 and r["errors"] is None),
         each(lambda r: near(r["efficiency"], r["busbw_GBs"] / 10)),
-        each(lambda r: r["min_us"] <= r["avg_us"] <= r["max_us"] < r["cycle_us"] and r["p50_us"] <= r["p99_us"]))),
+        each(lambda r: r["min_rank_us"] <= r["avg_us"] <= r["max_rank_us"] < r["cycle_us"]),
+        each(lambda r: r["p50_us"] <= r["p95_us"] <= r["p99_us"]),
+        lambda d: near(5 * d["avg_busbw_GBs"], sum(r["busbw_GBs"] for r in d["results"])))),
     bench("JSON of several is a list", 3, "allgather bcast -m 1k:1k -i 3 -B 10 -o json --fit", json_says(
         lambda d: [x["collective"] for x in d] == ["allgather", "bcast"],
         lambda d: d[0]["results"][0]["bytes"] == 1020 and d[1]["results"][0]["bytes"] == 1024,
@@ -60,15 +98,44 @@ test_rows = table(
     bench("one rank", 1, "all -m 4:64 -i 2 -c -o json", json_says(
         each(lambda r: r["errors"] == 0 and r["ideal_GBs"] is None))),
     bench("CSV", 2, "allreduce bcast -m 4:8 -i 2 -B 10 -o csv", ended,
-          lambda job: [line.count(",") for line in job.out.read_text().splitlines()] == [18] * 5),
+          lambda job: [line.count(",") for line in job.out.read_text().splitlines()] == [19] * 5),
     bench("table", 2, "reduce -m 4:16 -i 2 -B 10 -c", ended, lambda job: 3 == sum(
         not line.startswith("#") for line in job.out.read_text().splitlines()),
-          r"B = 10 GB/s \(option\)", "I = n/a", "library: "),
+          r"B = 10 GB/s \(option\)", "I = n/a", "library: ", "^# Avg bus bandwidth    : [0-9.e-]+ GB/s$",
+          "^# +bytes +avg +min rank +max rank +p50 +p95 +p99 +algbw +busbw +ideal +efficiency +algorithm +errors$",
+          r"^# +\(B\)( +\(us\)){6}( +\(GB/s\)){3} +\(%\)$", "percentiles of the slowest rank"),
     bench("B is measured", 2, "bcast -m 4:4 -i 2 -o json", json_says(
         lambda d: d["B"]["source"] == "measured" and d["B"]["GBs"] > 0 and d["I"]["source"] == "n/a")),
     bench("-f", 2, "bcast -m 4:4 -i 2 -B 10 -o json -f $work/file", ended, quiet,
           lambda job: '"collective": "bcast"' in text_of(Path(WORK, "file"))),
     bench("-h", 2, "-h", ended, lines_seen(1, "^usage: "), "sendrecv, or all$", "!^.{96}"),
+    bench("--version", 2, "--version", ended, lines_seen(1, "^gpuring_bench [0-9]+[.]"), lines_seen(1, "^MPI: Open MPI v")),
+    # as for OSU's programs and nccl-tests
+    *[bench(f"sizes, {options}", 1, f"bcast -i 1 {options} -o json", json_says(
+        lambda d, sizes=sizes: [r["bytes"] for r in d["results"]] == sizes)) for options, sizes in (
+            ("-m 16", [4, 8, 16]), ("-m 1M:", [1 << 20, 2 << 20, 4 << 20]), ("-m 8M:", [8 << 20]), ("-m 2 -T char", [2]),
+            ("-b 1K -e 16k -f 4", [1024, 4096, 16384]), ("--minbytes 4 --maxbytes 40 --stepfactor 3", [4, 12, 36]),
+            ("-e 8", [4, 8]))],
+    bench("nccl-tests' letters", 1, "allreduce -b 8 -e 8 -n 3 -w 1 -g 1 -t 1 -o max -d int -G 1 -c 1 -o json", json_says(
+        lambda d: d["op"] == "max" and d["type"] == "int32" and d["device"] == "host" and d["form"] == "persistent",
+        each(lambda r: r["errors"] == 0))),
+    bench("-c 0, -G 0, OSU's type", 1, "-c 0 bcast -m 4 -i 1 -G 0 -T mpi_int -o json", json_says(
+        lambda d: d["form"] == "blocking" and d["type"] == "int32", each(lambda r: r["errors"] is None))),
+    # stdout and stderr of mpirun are a terminal; or stderr alone
+    bench("progress on a terminal", 2, "bcast -m 4:4 -i 2 -B 10", ended, lambda job: (
+        b"\rgpuring_bench: bcast, 4 bytes, 2 iterations\x1b[K\r\x1b[K" in job.out.read_bytes()), launcher=TERMINAL),
+    bench("progress to a file", 2, "bcast -m 4:4 -i 2 -B 10 --progress", ended,
+          "^gpuring_bench: bcast, 4 bytes, 2 iterations$"),
+    bench("no progress to a file", 2, "bcast -m 4:4 -i 2 -B 10", ended, "!iterations"),
+    # 30 MiB are left
+    *[bench(f"too little memory: {limit}", 2, "allreduce -m 32M: -i 1", complains(
+        "too little memory: the largest size needs 64 MiB on a rank, and this node has 13 MiB for each of its 2 ranks"),
+            GPURING_BENCH_ROOT=root) for limit, root in LIMITS.items()],
+    bench("a measurement takes what fits", 2, "bcast -m 4 -i 1 -o json", json_says(
+        lambda d: "for which there is memory" in d["B"]["how"],
+        lambda d: len({c["GBs"] for c in d["by_size"]["copies"][-2:]}) == 1), GPURING_BENCH_ROOT=LIMITS["the machine's"]),
+    *[bench(f"-T {name}, where MPI has it", 2, f"allreduce allgather -T {name} -m 4:4k -i 1 -x 0 -B 1 -c -o csv", HAS[name])
+      for name in HAS],
     *[right(f"all, {what}, {np} ranks", np, f"all {options} -r {np - 1}", number, quick=np == 3) for np in (1, 2, 3, 4)
       for what, options, number in (("float sum", "-m 4:40k", 23), ("in place", "--in-place -m 1k:40k", 16))],
     bench("barrier: one row, a latency", 2, "barrier -m 4:1k -i 3 -B 10 -c -o json", json_says(
@@ -101,7 +168,11 @@ char max"""),
     refuses("an unknown collective, and names all", "COLLECTIVE: 'x{200}' is not valid; allowed: allreduce .* "
             "neighbor_alltoallw sendrecv all$", "x" * 300),
     refuses("a size", "-m: '8:4'", "-m 8:4 bcast"),
-    refuses("a size without limit", "-m: '8'", "-m 8 bcast"),
+    refuses("a size that is none", "-m: '8x'", "-m 8x bcast"),
+    refuses("sizes in the wrong order", "-b: '8' is above -e: '4'", "-b 8 -e 4 bcast"),
+    refuses("a factor", "-f: '1' is not valid; allowed: .*2 to 1024", "-f 1 bcast"),
+    refuses("OSU's -f", "-f: '-m' is not valid; .*min and max over ranks are always shown", "bcast -f -m 8"),
+    refuses("several GPUs of a rank", "-g: '2'.*allowed: 1: a rank has one thread and one GPU", "-g 2 bcast"),
     refuses("a type", "-T: 'complex'.*double", "-T complex bcast"),
     refuses("an operation", "-O: 'avg'.*sum prod", "-O avg allreduce"),
     refuses("bits of floats", "-O: 'band'.*float", "-O band allreduce"),
@@ -118,7 +189,9 @@ char max"""),
     # where the launcher does not say before MPI_Init which rank it starts, a list cannot be followed
     refuses("a list where ranks are not known", "rank 1: -d: 'host,pinned': the launcher sets no OMPI_COMM_WORLD_RANK; "
             "allowed: one kind", "-d host,pinned bcast -m 4:4", np=2, wrapper=["env", "-u", "OMPI_COMM_WORLD_RANK"]),
-    refuses("an option", "--bogus: is not an option", "--bogus bcast"),
+    refuses("an option", "--nonblokking: is not an option; the nearest is --nonblocking; see -h", "--nonblokking=1 bcast"),
+    refuses("a letter", "-X: is not an option; the nearest is -x; see -h", "-X 3 bcast"),
+    refuses("a letter that is like none", "-q: is not an option; the nearest is -h", "-q bcast"),
     refuses("a missing value", "-m: needs a value", "bcast -m"),
     refuses("sendrecv in place", "--in-place: 'sendrecv'", "--in-place sendrecv"),
     refuses("neighbors in place", "--in-place: 'neighbor_alltoall'", "--in-place neighbor_alltoall"),
