@@ -14,6 +14,7 @@ COLLECTIVES = ["allreduce", "allgather", "reduce_scatter", "bcast", "reduce"]
 FORMS = ["blocking", "nonblocking", "persistent"]
 DEVICES = ["host", "cuda", "managed"]
 LEAST_ROUNDS, LEAST_QUICK = 7, 2
+SIZES = 4, 16 << 20  # bytes, doubling
 SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30}
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
@@ -64,7 +65,9 @@ def size(text):
 
 
 def sizes(text):
-    low, high = [size(part) for part in text.split(":")]
+    first, colon, second = text.partition(":")
+    low = size(first) if colon else min(SIZES[0], size(first))
+    high = size(second if colon else first)
     if low > high:
         raise ValueError
     return low, high
@@ -126,8 +129,8 @@ def make_parser(name):
     add("collectives", nargs="*", metavar="COLLECTIVE", type=among(names),
         help=" ".join(names) + "; default: " + " ".join(COLLECTIVES))
     add("-n", dest="ranks", metavar="RANKS", type=whole(2), default=2, help="2")
-    add("-m", dest="sizes", metavar="MIN:MAX", default=(4, 16 << 20),
-        type=checked(sizes, "MIN:MAX in bytes, 1 <= MIN <= MAX, suffixes k M G"), help="bytes, doubling (4:16M)")
+    add("-m", dest="sizes", metavar="MIN:MAX", default=SIZES,
+        type=checked(sizes, "MIN:MAX or MAX in bytes, 1 <= MIN <= MAX, suffixes k M G"), help="or MAX: bytes, doubling (4:16M)")
     add("--step", metavar="2|4", type=checked(lambda t: {"2": 2, "4": 4}.get(t) or int(""), "2 4"), default=2,
         help="4: every second size is left out of the results")
     add("--rounds", metavar="N", type=whole(LEAST_QUICK), default=None, help="9; at least 7 without --quick")

@@ -7,6 +7,7 @@ import statistics
 # A median and the quartiles around it; of interval(), the ends of the interval.
 Spread = collections.namedtuple("Spread", "median lo hi")
 SURE = 0.975  # how often an interval has the true ratio, at least
+TOO_NOISY = 0.1  # half a width of stock against itself, above which a ratio says little
 LEAST = 7  # ratios of which there is such an interval
 
 
@@ -24,6 +25,11 @@ def spread(values):
 
 def half_width(same):
     return max(abs(1 - same.lo), abs(same.hi - 1))
+
+
+def is_noisy(width):
+    """Of a half width: whether ratios beside it mean nothing."""
+    return round(width, 6) > TOO_NOISY
 
 
 def left_out(n):

@@ -4,7 +4,7 @@ import csv
 import statistics
 
 from . import stats
-from .spread import half_width, quantile
+from .spread import TOO_NOISY, half_width, is_noisy, quantile
 
 FIELDS = ["collective", "bytes", "stock_us", "stock", "gpuring_us", "ratio", "ratio_lo", "ratio_hi", "same", "same_lo",
           "same_hi", "floor_us", "over_floor", "algorithm", "verdict"]
@@ -99,8 +99,12 @@ def print_table(out, data, cells, limit):
                   f"{worst[0]:.2f} at most, in {named([worst[1][:2]])}\n")
     ratios = sorted((cell.ratio.median, cell[:2]) for cell in every if cell.ratio)
     if ratios and not data.against_choices():
-        out.write(f"ratio: geometric mean {statistics.geometric_mean(r for r, _ in ratios):.2f}, lowest {ratios[0][0]:.2f}, "
-                  f"in {named([ratios[0][1]])}\n")
+        if noise and is_noisy(statistics.median(w for w, _ in noise)):
+            said = f"no mean ratio, this machine is too noisy: the median cell's A/A spread is above {TOO_NOISY:g}"
+        else:
+            said = f"ratio: geometric mean {statistics.geometric_mean(r for r, _ in ratios):.2f}, " \
+                   f"lowest {ratios[0][0]:.2f}, in {named([ratios[0][1]])}"
+        out.write(f"{said}; gpuring is behind in {sum(r < 1 for r, _ in ratios)} of {len(ratios)} cells\n")
     regrets = sorted((1 / cell.ratio.median, cell[:2]) for cell in every if cell.ratio)
     if regrets and data.against_choices():
         values = [value for value, _ in regrets]

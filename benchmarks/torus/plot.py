@@ -13,6 +13,10 @@ import csv
 import os
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+from compare_lib.plot import label_sizes, size_name  # noqa: E402
+
 try:
     import matplotlib
 except ImportError:  # a distribution's matplotlib belongs to the distribution's python3
@@ -38,7 +42,6 @@ def draw_times(axes, rows):
     sizes, times = points(rows, "packets", "scheme2_us")
     if sizes:
         axes.plot(sizes, times, "^:", color="C1", markersize=7, fillstyle="none", label="(2), links serve packets by turns")
-    axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_ylabel("Alltoall, us")
     axes.legend(fontsize="small")
@@ -48,20 +51,12 @@ def draw_differences(axes, rows):
     for column, label, color in [("difference13_us", "(1) - (3)", "C3"), ("difference23_us", "(2) - (3)", "C1")]:
         sizes, values = points(rows, "fifo", column)
         axes.plot(sizes, values, "o-", color=color, markersize=3, label=label)
+    label_sizes(axes, sizes)
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_yscale("symlog", linthresh=1)
     axes.set_ylabel("difference, us")
     axes.set_xlabel("bytes per pair")
     axes.legend(fontsize="small")
-
-
-def size_name(size):
-    """1048576 as 1M."""
-    for unit in ("", "k", "M"):
-        if size < 1024:
-            return f"{size:g}{unit}"
-        size /= 1024
-    return f"{size:g}G"
 
 
 def draw_curves(axes, rows, torus):
@@ -71,7 +66,7 @@ def draw_curves(axes, rows, torus):
         points_of = [(float(r["bytes"]), float(r[algorithm + "_us"])) for r in chosen if r[algorithm + "_us"]]
         if points_of:
             axes.plot(*zip(*points_of), "o-", color=color, markersize=3, label=algorithm)
-    axes.set_xscale("log", base=2)
+    label_sizes(axes, sorted({float(r["bytes"]) for r in chosen}))
     axes.set_yscale("log")
     axes.set_title(f"{chosen[0]['nodes']} nodes, {torus}")
     axes.set_xlabel("bytes of the vector")

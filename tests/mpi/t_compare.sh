@@ -95,8 +95,46 @@ shows_spread() {
         is allreduce 8 "86.000 x+x 100.000 0.860 0.860 0.860 1.000 0.900 1.050   ring holds" &&
         is bcast 16 "86.000 x+x 102.381 0.840 0.840 0.840 1.000 0.900 1.050   ring below" &&
         run 0 --from-csv="$work/raw" && one out '^3 cells, 1 below 0.95 by more than the A/A spread: bcast 16$' &&
-        one out '^ratio: geometric mean 1.13, lowest 0.84, in bcast 16$' &&
+        one out '^ratio: geometric mean 1.13, lowest 0.84, in bcast 16; gpuring is behind in 2 of 3 cells$' &&
         one out '^ *16 .*<< below$' && one out '<<'
+}
+
+# Stock against itself is 0.7 to 1.4: no mean of ratios is worth anything.
+names_noise() {
+    head_lines 2 >"$work/raw"
+    for r in 1 2 3 4; do
+        row "$r" x+x allreduce 8 10 $((r % 2 ? 7 : 14)); row "$r" gpuring allreduce 8 5
+        row "$r" x+x bcast 8 10 $((r % 2 ? 7 : 14)); row "$r" gpuring bcast 8 20
+    done >>"$work/raw"
+    run 0 --from-csv="$work/raw" && ! grep 'geometric mean' "$work/out" &&
+        one out '^no mean ratio, .* too noisy: the median cell.s A/A spread is above 0.1; gpuring is behind in 1 of 2 cells$'
+}
+
+# The labels of a plot, and which cells are shaded.
+labels_axes() {
+    PYTHONPATH="$(dirname "$compare")" python3 -B - <<'EOF'
+from compare_lib import plot
+
+assert [plot.size_name(s) for s in (4, 1000, 1024, 1536, 131072, 3 << 30)] == ["4", "1000", "1K", "1.5K", "128K", "3G"]
+for low, high in (0.97, 1.03), (0.5, 2), (0.9, 3), (0.3, 9), (0.999, 1.001), (1.3, 1.6), (0.01, 100):
+    ticks = plot.ratio_ticks(low, high)
+    assert 3 <= len(ticks) < 10 and ticks == sorted(ticks) and low <= ticks[0] and ticks[-1] <= high, (low, high, ticks)
+
+
+class Axes:  # notes what is drawn
+    def __init__(self):
+        self.calls = {}
+
+    def __getattr__(self, name):
+        return lambda *args, **more: self.calls.setdefault(name, []).append((args, more)) or (0.5, 2)
+
+
+axes = Axes()
+plot.draw_panel(axes, "bcast", [(1 << k, (1, 0.9, 1.1), (1, 0.7, 1), k in (9, 17)) for k in range(2, 27)], 0.95, "noisy")
+((sizes, names), _), = axes.calls["set_xticks"]
+assert 4 < len(sizes) < 10 and names[-1] == "64M" and "8M" in names, names
+assert [round(args[0] * args[1]) for args, _ in axes.calls["axvspan"]] == [1 << 18, 1 << 34]
+EOF
 }
 
 fails_when_strict() {
@@ -190,6 +228,8 @@ refuses_other_files() {
 ok "stock is chosen from other rounds" chooses_from_other_rounds
 ok "ratios are judged by the A/A spread" shows_spread
 ok "--strict, --limit" fails_when_strict
+ok "no mean on a noisy machine" names_noise
+ok "labels of plots, and noisy cells" labels_axes
 ok "a configuration that lacks a run is not counted" drops_incomplete
 ok "a cell without gpuring is named" names_missing
 ok "--step=4" steps
@@ -217,6 +257,8 @@ ok "a spread left out of the verdict is noticed" notices shows_spread stats.py '
 ok "a one-sided spread is noticed" notices shows_spread spread.py 'max(abs(1 - same.lo)' 'max(0 * abs(1 - same.lo)'
 ok "counting the incomplete is noticed" notices drops_incomplete stats.py 'all(round in' 'any(round in'
 ok "a control of other configurations is noticed" notices shows_regret stats.py 'if data.against_choices() else stock' 'if False else stock'
+ok "a mean in spite of noise is noticed" notices names_noise spread.py 'TOO_NOISY = 0.1' 'TOO_NOISY = 9'
+ok "shading none is noticed" notices labels_axes plot.py 'if is_noisy\]' 'if False]'
 ok "a forgotten exchange is noticed" notices shows_floor floor.py 'exchanges(ranks) \*' '0 *'
 ok "a double copy as a floor is noticed" notices shows_floor floor.py '("direct", "cma")' '("direct", "cma", "double")'
 
@@ -349,7 +391,10 @@ floor_run() {
     "$builddir/gpuring_floor" -m 65536:131072 >"$work/out" 2>"$work/err" &&
         [ "$(grep -c '^exchange,64,\|^direct,65536,\|^double,131072,' "$work/out")" -eq 3 ] &&
         ! awk -F, 'NR > 1 && ($3 <= 0 || $4 <= 0)' "$work/out" | grep . &&
-        ! "$builddir/gpuring_floor" -c 0,0 2>"$work/err" && one err '^usage: '
+        ! "$builddir/gpuring_floor" -c 0,0 2>"$work/err" && one err '^usage: ' || return 1
+    mkdir -p "$work/small/proc" && echo "MemAvailable: 1024 kB" >"$work/small/proc/meminfo" # a quarter of it is taken
+    GPURING_BENCH_ROOT=$work/small "$builddir/gpuring_floor" -m 65536:16777216 >"$work/out" &&
+        [ "$(grep -c '^direct,65536,\|^direct,262144,' "$work/out")" -eq 2 ] && ! grep '^direct,524288,' "$work/out"
 }
 
 draws() {
@@ -393,12 +438,17 @@ refuses() {
         [ ! -e "$work/fake/compare" ]
 }
 
+takes_sizes() {
+    fake 0 --quick -m 8 --configs=ob1+tuned bcast && calls 'bcast -m 4:8 ' 6
+}
+
 without_matplotlib() {
     PYTHONPATH=$work/nomatplotlib refuses "--png: .*python3-matplotlib" --png="$work/plot.png"
 }
 
 ok "refuses a collective" refuses "'nosuch'.*allreduce" nosuch
 ok "refuses a number of ranks" refuses "-n: '1'.*at least 2" -n 1
+ok "sizes up to one" takes_sizes
 ok "refuses sizes" refuses "-m: '8:4'.*MIN:MAX" -m 8:4
 ok "refuses few rounds" refuses "--rounds: '6'.*at least 7" --rounds=6
 ok "refuses one round" refuses "--rounds.*'1'.*at least 2" --quick --rounds=1
