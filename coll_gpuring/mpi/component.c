@@ -22,7 +22,7 @@
 #include "mpi/fallback.h"
 #include "mpi/module.h"
 #include "mpi/params.h"
-#include "mpi/plan.h"
+#include "mpi/call_cache.h"
 #include "mpi/request.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/pinned_pool.h"
@@ -134,7 +134,7 @@ static void module_construct(mca_coll_gpuring_module_t *module)
     gr_comm_init(&module->comm, &gr_process);
     module->all_gpu = false;
     module->op = NULL;
-    memset(module->plans, 0, sizeof(module->plans));
+    memset(module->cache, 0, sizeof(module->cache));
     atomic_init(&module->decided, false);
     module->refused = -1;
     atomic_init(&module->stage, NULL);
@@ -145,8 +145,8 @@ static void module_destruct(mca_coll_gpuring_module_t *module)
 {
     mca_coll_gpuring_forget_saved(module);
     mca_coll_gpuring_blocking_op_end(module);
-    mca_coll_gpuring_plans_free(module->plans[GR_ORDER_BLOCKING]);
-    mca_coll_gpuring_plans_free(module->plans[GR_ORDER_NONBLOCKING]);
+    mca_coll_gpuring_call_cache_free(module->cache[GR_ORDER_BLOCKING]);
+    mca_coll_gpuring_call_cache_free(module->cache[GR_ORDER_NONBLOCKING]);
     gr_comm_free(&module->comm);
     mca_coll_gpuring_stage_delete(module->stage);
 }

@@ -26,7 +26,7 @@
 #include "mpi/fallback.h"
 #include "mpi/module.h"
 #include "mpi/op.h"
-#include "mpi/plan.h"
+#include "mpi/call_cache.h"
 #include "mpi/request.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
@@ -189,7 +189,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
     if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
         rc = do_op(queue, op);
         if (OMPI_SUCCESS == rc) {
-            mca_coll_gpuring_plan_make(module, op);
+            mca_coll_gpuring_cache_call(module, op);
         }
     }
     return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->base.fallback)
@@ -218,7 +218,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
         rc = mca_coll_gpuring_op_prepare(queue, op);
         if (OMPI_SUCCESS == rc) {
             if (!gr_threaded()) {
-                mca_coll_gpuring_plan_make(module, op);
+                mca_coll_gpuring_cache_call(module, op);
             }
             mca_coll_gpuring_thread_need(module->comm.gpu);
             mca_coll_gpuring_ops_start(&op, 1);
@@ -344,7 +344,7 @@ static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr
     return fall_back(module, call, &parts, reason);
 }
 
-/* A call without a plan. */
+/* A call that is not cached. */
 static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                     const struct gr_form *form)
 {
@@ -382,21 +382,21 @@ static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *cal
     }
 }
 
-/* Go on with a nonblocking call that has begun by its plan. OMPI error code. */
+/* Go on with a nonblocking call that has begun as a cached one. OMPI error code. */
 static int go_on(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                 const struct gr_plan_begun *begun, ompi_request_t **started)
+                 const struct gr_cached_begun *begun, ompi_request_t **started)
 {
     mca_coll_gpuring_request_t *request;
 
     *started = &ompi_request_empty;
-    if (NULL == begun->plan) {
+    if (NULL == begun->cached) {
         return OMPI_SUCCESS;
     }
     request = mca_coll_gpuring_request_get(call->comm, false);
     if (NULL == request) {
         return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
-    mca_coll_gpuring_plan_go_on(begun, call, &request->op);
+    mca_coll_gpuring_cached_go_on(begun, call, &request->op);
     *started = &request->super.super;
     return OMPI_SUCCESS;
 }
@@ -404,12 +404,12 @@ static int go_on(mca_coll_gpuring_module_t *module, const struct gr_call *call,
 int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                               const struct gr_form *form)
 {
-    struct gr_plan_begun begun;
+    struct gr_cached_begun begun;
 
-    /* not with threads: another one may let Open MPI start a call of its own here, and change plans */
-    if (GR_NONBLOCKING == form->kind && NULL != module->plans[GR_ORDER_NONBLOCKING] &&
+    /* not with threads: another one may let Open MPI start a call of its own here, and change the cache */
+    if (GR_NONBLOCKING == form->kind && NULL != module->cache[GR_ORDER_NONBLOCKING] &&
         !gr_threaded() && OMPI_SUCCESS == gr_ompi_failure(&module->comm) &&
-        mca_coll_gpuring_plan_begin(module, call, &begun)) {
+        mca_coll_gpuring_cached_begin(module, call, &begun)) {
         return go_on(module, call, &begun, form->request);
     }
     return dispatch(module, call, form);

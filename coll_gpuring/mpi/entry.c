@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The entry points: all collectives, each blocking, nonblocking and persistent.
- * They only gather their arguments: a blocking call with a plan is run by it (plan.h), all else is
+ * They only gather their arguments: a blocking call that is cached is run here (call_cache.h), all else is
  * the business of mca_coll_gpuring_dispatch().
  */
 
 #include "mpi/call.h"
 #include "mpi/module.h"
-#include "mpi/plan.h"
+#include "mpi/call_cache.h"
 #include "mpi/runtime.h"
 
 #define LIST(...) __VA_ARGS__
 
-/* Not inline: what it saves of registers, calls with a plan need not save. */
-__attribute__((noinline)) static int enter_without_plan(mca_coll_gpuring_module_t *module,
-                                                        const struct gr_call *call, int rc)
+/* Not inline: what it saves of registers, cached calls need not save. */
+__attribute__((noinline)) static int enter_uncached(mca_coll_gpuring_module_t *module,
+                                                    const struct gr_call *call, int rc)
 {
     static const struct gr_form blocking = {.kind = GR_BLOCKING};
 
-    return GR_NO_PLAN == rc ? mca_coll_gpuring_dispatch(module, call, &blocking)
-                            : mca_coll_gpuring_fail_call(module, call, rc);
+    return GR_NOT_CACHED == rc ? mca_coll_gpuring_dispatch(module, call, &blocking)
+                               : mca_coll_gpuring_fail_call(module, call, rc);
 }
 
-/* A blocking call: by its plan where there is one. Where there are plans, gpuring does the calls. */
+/* A blocking call, which may be cached. Where there is a cache, gpuring does the calls. */
 static GR_INLINE int enter_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                     enum gr_call_id id)
 {
-    int rc = GR_NO_PLAN;
-    struct gr_call copy; /* see gr_plan_find() */
+    int rc = GR_NOT_CACHED;
+    struct gr_call copy; /* see gr_cached_find() */
 
-    if (NULL != module->plans[GR_ORDER_BLOCKING] &&
+    if (NULL != module->cache[GR_ORDER_BLOCKING] &&
         OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {
-        rc = gr_plan_run(module, call, id);
+        rc = gr_cached_run(module, call, id);
     }
     if (OMPI_SUCCESS != rc) {
         copy = *call;
-        rc = enter_without_plan(module, &copy, rc);
+        rc = enter_uncached(module, &copy, rc);
     }
     return rc;
 }

@@ -14,7 +14,7 @@
 BEGIN_C_DECLS
 
 struct gr_mpi_op;
-struct gr_plans;
+struct gr_call_cache;
 struct gr_stage;
 
 /* By __typeof__, since the neighbourhood collectives have no function types of their own. */
@@ -34,7 +34,8 @@ typedef struct mca_coll_gpuring_module {
     int refused;          /* an enum gr_fallback_reason; -1: it does */
     bool all_gpu;         /* every rank may have buffers on a device */
     struct gr_mpi_op *op; /* of blocking calls (request.h); NULL: none at present. Owned */
-    struct gr_plans *plans[GR_NORDERS]; /* of calls of each order (plan.h); NULL: none. Owned */
+    struct gr_call_cache
+        *cache[GR_NORDERS]; /* of calls of each order (call_cache.h); NULL: none. Owned */
 
     _Atomic(struct gr_stage *) stage; /* kept for blocking fallbacks; NULL: none, or in use */
 } mca_coll_gpuring_module_t;
@@ -59,7 +60,7 @@ void mca_coll_gpuring_forget_saved(mca_coll_gpuring_module_t *module);
 
 /* ---- calls (entry.c, dispatch.c) ---- */
 
-/* The path of every call that is not done by a plan. OMPI error code. */
+/* The path of every call that is not cached. OMPI error code. */
 int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                               const struct gr_form *form);
 

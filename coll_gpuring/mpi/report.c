@@ -82,9 +82,9 @@ static void count(enum gr_call_id id, int algo, uint64_t n, size_t size)
     add(&by_algo[algo], n);
 }
 
-/* ---- calls that plans count ---- */
+/* ---- calls that cached ones count ---- */
 
-static struct gr_call_counter *counters; /* of all plans */
+static struct gr_call_counter *counters; /* of all cached calls */
 static gr_lock_t counters_lock;
 
 /* Add the counter's calls that were not added yet. */

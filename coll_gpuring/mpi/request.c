@@ -11,7 +11,7 @@
 #include "exec/op.h"
 #include "exec/op_end.h"
 #include "mpi/call.h"
-#include "mpi/plan.h"
+#include "mpi/call_cache.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
@@ -161,16 +161,16 @@ static int fail_start(mca_coll_gpuring_request_t *request, int rc)
 }
 
 /*
- * Start a request whose plan is its op. False: it is to be started as all others. Where the other
+ * Start a request that keeps its op ready. False: it is to be started as all others. Where the other
  * ranks have posted, it is done, and stays complete; persistent requests have no callbacks.
  */
-static inline bool start_by_plan(mca_coll_gpuring_request_t *request)
+static inline bool start_cached(mca_coll_gpuring_request_t *request)
 {
     struct gr_op *op = &request->op.base;
     double start = 0;
     int rc;
 
-    if (!request->has_plan) {
+    if (!request->cached) {
         return false;
     }
     if (gr_stats_timed()) {
@@ -194,16 +194,16 @@ static inline bool start_by_plan(mca_coll_gpuring_request_t *request)
     return true;
 }
 
-/* Whether the request, which has been prepared, is its own plan from its next start on. */
-static void find_plan(mca_coll_gpuring_request_t *request)
+/* Whether the request, which has been prepared, keeps its op ready from its next start on. */
+static void find_cached(mca_coll_gpuring_request_t *request)
 {
-    if (!request->has_plan && mca_coll_gpuring_plan_fits(&request->op)) {
-        request->has_plan = true;
-        mca_coll_gpuring_plan_count(&request->counter, &request->op);
+    if (!request->cached && mca_coll_gpuring_may_cache(&request->op)) {
+        request->cached = true;
+        mca_coll_gpuring_cached_count(&request->counter, &request->op);
     }
 }
 
-/* Not inline: what it saves of registers, requests with a plan need not save. */
+/* Not inline: what it saves of registers, cached requests need not save. */
 __attribute__((noinline)) static int start_by_queue(size_t count, ompi_request_t **handles)
 {
     struct gr_mpi_op *ops[64];
@@ -214,7 +214,7 @@ __attribute__((noinline)) static int start_by_queue(size_t count, ompi_request_t
     for (k = 0; k < count; k++) {
         mca_coll_gpuring_request_t *request = (mca_coll_gpuring_request_t *) handles[k];
 
-        if (start_by_plan(request)) {
+        if (start_cached(request)) {
             continue;
         }
         request->super.super.req_state = OMPI_REQUEST_ACTIVE;
@@ -234,7 +234,7 @@ __attribute__((noinline)) static int start_by_queue(size_t count, ompi_request_t
             rc = fail_start(request, one);
             continue;
         }
-        find_plan(request);
+        find_cached(request);
         request->super.super.req_complete = REQUEST_PENDING;
         mca_coll_gpuring_thread_need(request->op.base.exec->on_device);
         ops[n++] = &request->op;
@@ -254,7 +254,7 @@ static int request_start(size_t count, ompi_request_t **handles)
 {
     size_t k = 0;
 
-    while (k < count && start_by_plan((mca_coll_gpuring_request_t *) handles[k])) {
+    while (k < count && start_cached((mca_coll_gpuring_request_t *) handles[k])) {
         k++;
     }
     return k == count ? OMPI_SUCCESS : start_by_queue(count - k, handles + k);
@@ -270,7 +270,7 @@ static void request_construct(mca_coll_gpuring_request_t *request)
     r->req_cancel = NULL;
     mca_coll_gpuring_mpi_op_init(&request->op);
     request->queue = NULL;
-    request->has_plan = false;
+    request->cached = false;
     request->types[0] = request->types[1] = NULL;
     request->kept = NULL;
 }
@@ -309,7 +309,7 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
         return NULL;
     }
     r = &request->super.super;
-    request->has_plan = false;
+    request->cached = false;
     OMPI_REQUEST_INIT(r, persistent);
     r->req_mpi_object.comm = comm;
     r->req_start = persistent ? request_start : NULL;
@@ -341,8 +341,8 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
             request->types[k] = NULL;
         }
     }
-    if (request->has_plan) {
-        request->has_plan = false;
+    if (request->cached) {
+        request->cached = false;
         mca_coll_gpuring_counter_leave(&request->counter);
     }
     free(request->kept);

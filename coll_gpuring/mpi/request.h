@@ -55,7 +55,7 @@ typedef struct mca_coll_gpuring_request {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
     struct gr_mpi_op op;
     struct gr_op_queue *queue;      /* a persistent request's own */
-    bool has_plan;                  /* it needs to decide nothing any more to be started (plan.h) */
+    bool cached;                    /* a start decides nothing any more (call_cache.h) */
     struct gr_call_counter counter; /* then: of its starts */
     struct mca_coll_gpuring_request *next_unused;
     ompi_datatype_t *types[2]; /* that a persistent request retains, or NULL; */

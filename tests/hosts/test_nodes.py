@@ -37,7 +37,7 @@ test_rows = table(
     nodes("$layout: $form, each of the eight", LAYOUTS, "eight_in $form --no-comms", all_taken, form="nonblocking persistent"),
     nodes("$layout: barriers hold all back", "2x2 3x1 | 2x1 3x2 4x2", f"barrier $work/flags {depth(1, 3)}", *BARRIERS),
     nodes("3+1: barriers, each rank for itself", "3+1", "barrier $work/flags 1", *BARRIERS),
-    # with this seed requests of calls between nodes serve calls by plans inside one, and the other way around
+    # with this seed requests of calls between nodes serve cached calls inside one, and the other way around
     nodes("3+1: requests that serve calls between nodes and inside one", "3+1",
           "-x GPURING_SEED=121349 -- barrier $work/flags 1", *BARRIERS),
     nodes("3+1: gpuring does all of the eight, and no call falls back", "3+1", "hello_coll", *NONE_FALLS_BACK),

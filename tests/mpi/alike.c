@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that differ in one argument only, each often enough in a row that a plan is made of it
- * (mpi/plan.h), and each after each other one: none may be done by the plan of another.
+ * Calls that differ in one argument only, each often enough in a row that it is cached
+ * (mpi/call_cache.h), and each after each other one: none may be done as another, cached one.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 
         for (int pass = 0; pass < NUM_CHANGES; pass++) {
             for (int c = 0; c < NUM_CHANGES; c++) {
-                /* pass 0 makes the plans; later ones take them in other orders */
+                /* pass 0 fills the cache; later ones take the calls in other orders */
                 const int change = (c * (pass + 1)) % NUM_CHANGES;
 
                 if ((size_t) change >= strlen(calls[k].changes) ||
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
                 }
             }
         }
-        tap_check(good, "%s: each call by its own plan", calls[k].name);
+        tap_check(good, "%s: each call by what was cached of it", calls[k].name);
     }
     return test_end();
 }

@@ -6,7 +6,7 @@
  * Kinds: root and leaf of MPI_Bcast; allreduce; barrier; ibcast with MPI_Wait; start of a persistent
  * broadcast with MPI_Wait; threads: ibcast with MPI_THREAD_MULTIPLE. The rank that is counted waits
  * for nobody: where ranks wait for each other, it is the late one, and rank 0, whom no other one
- * leads where ranks form groups. The first calls, which make the plan, are not counted.
+ * leads where ranks form groups. The first calls, after which the call is cached, are not counted.
  */
 #include "forms.h"
 

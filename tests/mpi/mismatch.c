@@ -106,7 +106,7 @@ static int do_call(const struct what *w, const struct buffers *b, MPI_Comm comm,
     return class;
 }
 
-/* Calls of both kinds, by all ranks, often enough that plans are made of them (mpi/plan.h). */
+/* Calls of both kinds, by all ranks, often enough that they are cached (mpi/call_cache.h). */
 static bool do_both(const struct pair *pair, const struct buffers *b, MPI_Comm comm, bool blocking)
 {
     bool good = true;

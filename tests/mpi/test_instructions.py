@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instructions of small calls with plans, MPI's own part included, on a rank that waits for nobody.
+"""Instructions of small cached calls, MPI's own part included, on a rank that waits for nobody.
 
 valgrind counts them, so that the numbers do not depend on the machine's load or its clock.
 """
@@ -33,7 +33,7 @@ def within(values):
     return wants(judge, f"{values.least} to {values.most} instructions")
 
 
-# With threads nonblocking calls have no plans: another thread may let Open MPI start one, and change plans.
+# With threads nonblocking calls are not cached: another thread may let Open MPI start one, and change the cache.
 test_rows = table(
     row("$what, $np ranks: $least to $most instructions", "$np",
         f"--mca pml ob1 --mca coll gpuring,basic,libnbc,inter,self -- instructions $kind {ROUNDS}",
