@@ -329,7 +329,7 @@ enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_
     if (NULL == gpu || is_forced(comm, op)) {
         return GR_KERNELS_OF_ALL;
     }
-    if (gr_gpu_team_has_leader(gpu) &&
+    if (0 != (GR_LEADER_COLLS & GR_BIT(op->data.spec.coll)) && gr_gpu_team_has_leader(gpu) &&
         GR_LINKS_REFUSED != gr_team_links(op->queue->team, GR_ALGO_LEADER, 0, 1)) {
         return GR_KERNELS_LEADER;
     }

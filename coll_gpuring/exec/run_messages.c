@@ -58,9 +58,12 @@ static size_t span(const struct gr_op *op, int from, int to, size_t *at)
         return from == op->root ? op->data.bytes : 0;
     case GR_COLL_REDUCE:
         return to == op->root ? op->data.bytes : 0;
-    default:
-        return op->data.bytes;
+    case GR_COLL_ALLREDUCE:
+    case GR_COLL_BARRIER:
+    case GR_NCOLLS:
+        break;
     }
+    return op->data.bytes;
 }
 
 /* Bytes of this rank's contribution. */

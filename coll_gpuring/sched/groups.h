@@ -71,9 +71,16 @@ int gr_grid_columns(int p);
 struct gr_group gr_grid_row(int p, int rank);
 struct gr_group gr_grid_column(int p, int rank);
 
+/* The collectives that mailboxes can do (exec/mailbox.c, exec/grouped.c). */
+#define GR_MAILBOX_COLLS \
+    (GR_BLOCK_COLLS | GR_ROOTED_COLLS | GR_BIT(GR_COLL_ALLTOALL) | GR_BIT(GR_COLL_BARRIER))
+
 /* Whose boards a call of mailboxes takes: GR_ALGO_MAILBOX or GR_USE_GRID; -1: there are none. */
 static inline int gr_mailbox_use(enum gr_coll coll, int p)
 {
+    if (0 == (GR_MAILBOX_COLLS & GR_BIT(coll))) {
+        return -1;
+    }
     if (GR_COLL_ALLTOALL == coll && gr_is_grouped(p)) {
         return gr_grid_columns(p) > 0 ? GR_USE_GRID : -1;
     }

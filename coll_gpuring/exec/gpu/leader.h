@@ -51,6 +51,9 @@
 #include "exec/gpu/leader_state.h"
 #include "exec/plan.h"
 
+/* The collectives that a leader's kernel can do (kernels/leader.cuh). */
+#define GR_LEADER_COLLS (GR_BLOCK_COLLS | GR_ROOTED_COLLS | GR_BIT(GR_COLL_ALLTOALL))
+
 /* Uses of an allocation from which on it is mapped. */
 #define GR_LEADER_USES 3
 
