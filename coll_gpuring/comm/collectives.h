@@ -7,7 +7,10 @@
 
 #include <stdbool.h>
 
-/* Rows of the table in collectives.c: first those that gpuring does itself. */
+/*
+ * Rows of the table in collectives.c: first those that gpuring does itself, Barrier and "the eight
+ * collectives", which have buffers.
+ */
 enum gr_call_id {
     GR_CALL_ALLREDUCE,
     GR_CALL_ALLGATHER,

@@ -55,7 +55,7 @@ static struct {
     atomic_bool loaded;           /* the driver is, in this process */
     atomic_ullong objects;        /* loaded when the driver was last looked for in vain */
     atomic_int possible;          /* 1 + the answer that was given at MPI_Init; 0: not asked yet */
-    atomic_int may_come;          /* the same, of gpu_may_come() */
+    atomic_int may_come;          /* the same, of gr_gpu_may_come() */
 
     /* Allocations that were exported and freed, by name (link/ipc_cache.h). Guarded by names_lock. */
     gr_lock_t names_lock;

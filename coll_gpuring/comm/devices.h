@@ -43,15 +43,16 @@ bool gr_reaches(struct gr_gpu *gpu, const void *buffer, size_t bytes, bool *else
 
 /*
  * The device for a call: that of its buffers (NULL: there is none), else the current one, else one
- * by local rank; and its pool. Loads the driver, and the device's kernels. NULL on error, with *error an enum gr_error.
+ * by local rank; and its pool. Loads the driver, and the device's kernels. NULL on error, with *error
+ * an enum gr_error.
  */
 struct gr_gpu *gr_gpu_pick(const void *const buffers[2], int *error);
 struct gr_gpu_pool *gr_process_gpu_pool(struct gr_process *process, struct gr_gpu *gpu, int *error);
 
 /*
  * Order the use of a buffer after what the application has put on default streams.
- * wait_default_stream: in the thread of the MPI call, which alone knows the current context (the
- * application's own, or another device's). follow: before a kernel on gpu uses a buffer of another
+ * gr_wait_default_stream(): in the thread of the MPI call, which alone knows the current context (the
+ * application's own, or another device's). gr_follow(): before a kernel on gpu uses a buffer of another
  * device. 0, or GR_ERR_...; errors are reported.
  */
 int gr_wait_default_stream(struct gr_pointer pointer);

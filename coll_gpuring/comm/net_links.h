@@ -65,7 +65,7 @@ void gr_queue_net_receive(const struct gr_op_queue *queue, bool near);
 
 /*
  * gr_runtime_progress() in that call. Where it receives what the call waits for, it keeps the core:
- * net_poll() yields.
+ * gr_queue_net_receive() yields.
  */
 void gr_net_run_progress(const struct gr_op_queue *queue);
 
@@ -80,7 +80,8 @@ size_t gr_net_zero_copy(const struct gr_op_queue *queue);
 
 /*
  * The caller holds the queue, and its call ends before all that it has pushed was sent. Returns
- * whether the network has left the call's buffers; if not, call again after net_progress().
+ * whether the network has left the call's buffers; if not, call again after
+ * gr_process_net_progress().
  */
 bool gr_net_reclaim(const struct gr_op_queue *queue);
 

@@ -58,8 +58,8 @@ static inline int gr_runtime_test_all(struct gr_message **messages, int n)
 }
 
 /*
- * The tag at an offset of the range of tags that is reserved for these messages; the following tags
- * of a range are lower. Offsets:
+ * The tag at an offset, 0..GR_NTAGS-1, of the range of tags that is reserved for gpuring's messages:
+ * one run of negative tags, of which offset 0 is the highest. Offsets:
  */
 int gr_runtime_tag(int offset);
 
@@ -73,6 +73,7 @@ int gr_runtime_tag(int offset);
     (GR_TAGS_SETUPS + GR_SETUP_TAGS * GR_TAGGED_SETUPS) /* two for each of GR_TAGGED_PAIRS calls */
 #define GR_TAGGED_PAIRS 8192
 #define GR_TAGS_REPORT (GR_TAGS_PAIRS + 2 * GR_TAGGED_PAIRS)
+#define GR_NTAGS (GR_TAGS_REPORT + 1)
 
 /* ---- messages between the processes of the job, whatever communicators they share ---- */
 

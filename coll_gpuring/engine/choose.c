@@ -372,7 +372,7 @@ static bool choose_compact(const struct gr_comm *comm, struct gr_op *op,
 
 /*
  * The links of op->choice may not be made: choose smaller ones, or among algorithms whose links
- * may. Returns as op_choose().
+ * may. Returns as gr_op_choose().
  */
 static int choose_bounded(struct gr_comm *comm, struct gr_op *op)
 {

@@ -31,11 +31,11 @@ bool gr_needs_agreement(struct gr_comm *comm, struct gr_op *op);
  */
 int gr_op_choose(struct gr_comm *comm, struct gr_op *op);
 
-/* The links of kernels were refused: choose again, for the host. Returns as op_choose(). */
+/* The links of kernels were refused: choose again, for the host. Returns as gr_op_choose(). */
 int gr_op_choose_host(struct gr_comm *comm, struct gr_op *op);
 
 /*
- * Whether op_choose() would return GR_ERR_FALLBACK, which needs no choice. op->fallback then is the
+ * Whether gr_op_choose() would return GR_ERR_FALLBACK, which needs no choice. op->fallback then is the
  * reason.
  */
 bool gr_op_left(const struct gr_comm *comm, struct gr_op *op);
@@ -62,7 +62,7 @@ const struct gr_executor *gr_pick(const struct gr_op *op);
 /* ---- the bound of what set-ups may need (setup_bound.c) ---- */
 
 /*
- * The bound of what a set-up of links in host memory may need (link/need.h): coll_gpuring_setup_mib
+ * The bound of what a set-up of links in host memory may need (docs/links.md): coll_gpuring_setup_mib
  * per rank, or more where the bytes of the call justify it. It depends only on what all ranks know
  * alike, and holds before any message is sent.
  *

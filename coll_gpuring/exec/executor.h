@@ -17,9 +17,24 @@
  *      links, connect      which links it needs; make them, if no op before it has asked for them
  *      prepare             mpi/ has prepared its buffers
  *      start               the links are there, and the op is the first of its queue
- *      poll                until it is done, or has failed
+ *      poll, waits_near    until it is done, or has failed; meanwhile, whether it waits for this node
  *      abort               after an error: until the buffers are the application's again
  *      finish              after start, whether it succeeded or not
+ *      explain             between start and finish, at any time, for a report
+ *
+ *      executor   start                           poll                         abort
+ *      mailbox    takes the next epoch            posts, takes others' posts   nothing
+ *      host       makes the plan                  does the steps that can be   waits for the network
+ *      staged     the same, begins the copies     does those that have data    waits for the network
+ *      device     fills in the launch             launches, reads reports      stops the kernel, waits
+ *                                                                              for other ranks' kernels
+ *      leader     says where its buffers are      the leader launches, all     withdraws, waits for the
+ *                                                 wait for it                  leader's kernel
+ *      messages   sends to all                    receives in order of ranks   nothing
+ *
+ * After a failed call its output is undefined, and nothing writes to its buffers any more, unless
+ * abort has waited for GR_LEAVE_SECONDS in vain. Another rank may still read them by single copy:
+ * it then finds the message withdrawn, and fails, too.
  */
 #ifndef GR_EXEC_EXECUTOR_H
 #define GR_EXEC_EXECUTOR_H

@@ -41,7 +41,7 @@
 /* ---- links ---- */
 
 /* What the op's choice needs links for. */
-static int way_of(const struct gr_op *op)
+static int use_of(const struct gr_op *op)
 {
     int use = gr_choice_use(&op->choice);
 
@@ -53,12 +53,12 @@ enum gr_links gr_op_host_links(const struct gr_op *op)
     /* A persistent request has no queue while its init chooses the algorithm. */
     return NULL == op->queue
                ? GR_LINKS_NONE
-               : gr_team_links(op->queue->team, way_of(op), op->root, op->choice.nchannels);
+               : gr_team_links(op->queue->team, use_of(op), op->root, op->choice.nchannels);
 }
 
 struct gr_setup *gr_host_connect(struct gr_op *op, uint32_t number)
 {
-    return gr_setup_new(op->queue, way_of(op), op->root, op->choice.nchannels, number);
+    return gr_setup_new(op->queue, use_of(op), op->root, op->choice.nchannels, number);
 }
 
 /* ---- start ---- */

@@ -115,7 +115,7 @@ static int post_side(struct gr_setup *s, bool send, bool writes, size_t handle_a
     return rc;
 }
 
-/* Readers send handles to writers. Receives come first, as setup_explain() assumes. */
+/* Readers send handles to writers. Receives come first, as gr_setup_explain() assumes. */
 static int post_handles(struct gr_setup *s)
 {
     size_t at;

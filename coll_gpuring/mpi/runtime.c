@@ -110,6 +110,7 @@ const char *gr_runtime_interfaces(bool *exclude)
  * (mtl/ofi).
  */
 #define MOST_TAG ((1 << 23) - 1)
+_Static_assert(GR_NTAGS <= 1 << 18, "tags of 20 bits, one of them a sign, have room");
 
 int gr_runtime_tag(int offset)
 {

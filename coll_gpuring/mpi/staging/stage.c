@@ -65,7 +65,7 @@ static bool is_devices(struct gr_pointer pointer)
 /*
  * What kind of memory the blocks lie in: the first one says it for all, but where each may be a
  * buffer of its own (MPI_BOTTOM, and displacements that are addresses). *device: some of them on a
- * device; and wait_default_stream() for them.
+ * device; and gr_wait_default_stream() for them.
  */
 static int look_at(const struct gr_buffer_desc *s, bool *device)
 {
