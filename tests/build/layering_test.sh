@@ -156,6 +156,7 @@ unknown_folders() {
 }
 
 circles() { python3 "$srcdir/tests/build/circles.py" names "$1" 2>&1; }
+comments() { python3 "$srcdir/tests/build/comments.py" "$1" 2>&1; }
 include_circles() { python3 "$srcdir/tests/build/circles.py" includes "$1" 2>&1; }
 
 # compile TREE COMMAND...: each file of sched/, or only $only; prints the compiler's words.
@@ -215,6 +216,8 @@ check "no file needs another that needs it" circles coll_gpuring/sched/split.c \
     'int gr_planted(void);\nint gr_planted(void)\n{\n    gr_plan_build(0, 0, 0);\n    return 0;\n}'
 check "no rooms include each other in a circle" include_circles coll_gpuring/comm/comm.h \
     '#include "engine/phases.h"'
+check "comments name functions and files that are there" comments coll_gpuring/link/fifo.h \
+    '/* as gr_gone() does */'
 check "schedules compile as C11" as_c11 coll_gpuring/sched/chain.c \
     'int x(void);\nint x(void)\n{\n    return ({ 1; });\n}'
 
