@@ -51,7 +51,7 @@ enum gr_call_order { GR_ORDER_BLOCKING, GR_ORDER_NONBLOCKING, GR_NORDERS };
 
 /* Why a call falls back; names in mpi/report.c. */
 enum gr_fallback_reason {
-    GR_FALLBACK_OP,     /* a user-defined operation, or one without order-free result */
+    GR_FALLBACK_OP,     /* a user-defined operation, or one that is not commutative */
     GR_FALLBACK_JOBS,   /* ranks of several jobs (spawn, connect) */
     GR_FALLBACK_PEERS,  /* gpuring is off, absent or different on some rank */
     GR_FALLBACK_NODES,  /* ranks on several nodes, where coll_gpuring_nodes does not want them */

@@ -69,7 +69,7 @@ const char *gr_transport_name(int kind)
     return names[kind];
 }
 
-/* Of all of them; how much was moved. */
+/* Call a function for each network that is open. Returns how much they moved. */
 static uint64_t do_with_all(void (*what)(struct gr_net *net, uint64_t *moved))
 {
     uint64_t moved = 0;
@@ -105,7 +105,10 @@ static bool find_devices(int rail, const struct gr_transport *transport, char *t
     return 0 <= confined;
 }
 
-/* That of a rail, or 0, over that transport; NULL: there is none, its why says why. */
+/*
+ * Open the network of a rail (0: without rails) over a transport; NULL: there is none. False: it
+ * cannot be opened, and the network's `why` has the reason.
+ */
 static bool open_over(int rail, const struct gr_transport *transport)
 {
     struct network *n = &networks.on[rail];

@@ -29,8 +29,8 @@ enum gr_compared_param {
     GR_PARAM_STAGE_BYTES,       /* of a band or fragment of staged data; 0: copied as a whole */
     GR_PARAM_NODES,             /* whether communicators of several nodes are taken; there: */
     /*
-     * a call takes at least so many times as long as to ask whose buffers are on devices, or it is
-     * not asked
+     * least time of a call that begins with an agreement on whose buffers are on devices, in times
+     * of that agreement
      */
     GR_PARAM_NODES_ASK,
     GR_PARAM_NODES_CHANNELS, /* most channels between nodes */

@@ -72,10 +72,13 @@ static struct gr_costs costs_of_devices(const struct gr_comm *comm, const struct
     return gr_machine_device_costs(&m, &gr_costs_device[op->path]);
 }
 
-/* What calls go by that must not depend on whether a rank knows already what was measured. */
+/*
+ * For choices that must not depend on measurements, which some ranks may not know yet: a network of
+ * which nothing was measured.
+ */
 static const struct gr_network unmeasured;
 
-/* What the op's order of calls knows. Inits of persistent requests are among the blocking calls. */
+/* The network as the op's order of calls knows it. Persistent inits are among blocking calls. */
 static const struct gr_network *network_of(const struct gr_comm *comm, const struct gr_op *op)
 {
     return &comm->network[op->persistent ? GR_ORDER_BLOCKING : op->queue->order].network;

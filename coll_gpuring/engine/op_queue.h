@@ -97,7 +97,7 @@ void gr_queue_go_on(struct gr_op *op);
 /* A walk along the list of these queues. */
 struct gr_queue_walk {
     struct gr_queue_list *list;
-    const struct gr_op_queue *awake; /* at which a look is not worth it; NULL: none */
+    const struct gr_op_queue *awake; /* known to have work, so it is not looked at; NULL: none */
     struct gr_op_queue *queue;       /* that the caller has; NULL: none */
     uint64_t before;                 /* its watch.moved when the caller got it */
     uint64_t moved;                  /* by all before it */

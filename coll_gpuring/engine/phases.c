@@ -119,9 +119,9 @@ static void begin_agreement(struct gr_op *op)
 }
 
 /*
- * GR_OP_QUEUED, and the op is the first of its queue. Without a set-up of its own its links are
- * there or refused, or it has not been chosen yet which. Where they are refused it goes on in MPI
- * calls only: what takes their place, other links or Open MPI's messages, needs messages.
+ * GR_OP_QUEUED, and the op is the first of its queue. If it has no set-up of its own, its links are
+ * there, or were refused, or are not known yet, since the choice is still to be made. After a
+ * refusal it goes on in MPI calls only: other links, and Open MPI's messages, need messages.
  */
 static bool take_turn(struct gr_op *op, bool here)
 {

@@ -33,7 +33,7 @@ int gr_op_decide(struct gr_op_queue *queue, struct gr_op *op, enum gr_agreement_
  * Create the set-ups that the op is the first to need. Afterwards its owner prepares the buffers,
  * unless op->chosen_in_turn. 0, or GR_ERR_...
  */
-int gr_op_prepare(struct gr_op_queue *queue, struct gr_op *op);
+int gr_op_set_up(struct gr_op_queue *queue, struct gr_op *op);
 
 /*
  * Make the queue of a persistent request, with all the links that its op needs; all ranks come here

@@ -109,7 +109,10 @@ static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op,
                                    : op->exec->connect(op, number);
 }
 
-/* State of the links that the op needs first; what it asks for in its turn counts as there. */
+/*
+ * State of the links that the op needs first. Links that it sets up in its turn count as there:
+ * none are made at the call.
+ */
 static enum gr_links first_links(const struct gr_op_queue *queue, const struct gr_op *op)
 {
     if (gr_op_has_agreement(op)) {
@@ -154,7 +157,7 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
     return 0;
 }
 
-int gr_op_prepare(struct gr_op_queue *queue, struct gr_op *op)
+int gr_op_set_up(struct gr_op_queue *queue, struct gr_op *op)
 {
     return create_setups(queue, queue, op);
 }

@@ -3,34 +3,27 @@
  * An executor runs an op whose algorithm has been chosen. engine/choose.c is the only place that
  * decides which executor an op gets (op->exec); all other files call it through this table.
  *
- *      executor   file                 data moves                         links
- *      mailbox    run_mailbox.c        through boards                     boards
- *      host       run_host.c           steps on host memory               host memory, network
- *      staged     run_staged.c         the same, while buffers on a       host memory, network
- *                                      device are copied
- *      device     run_device.c         steps in a kernel                  device memory, network
- *      leader     run_leader.c         in one kernel for all ranks        boards
- *      messages   run_messages.c       Open MPI's messages                none
+ * Executor X is in run_X.c; docs/architecture.md says what data each moves, over which links.
  *
  * The calls of one op, in this order:
  *
  *      links, connect      which links it needs; make them, if no op before it has asked for them
  *      prepare             mpi/ has prepared its buffers
  *      start               the links are there, and the op is the first of its queue
- *      poll, waits_near    until it is done, or has failed; meanwhile, whether it waits for this node
+ *      poll, waits_near    until it is done, or has failed; whether it waits for this node only
  *      abort               after an error: until the buffers are the application's again
  *      finish              after start, whether it succeeded or not
  *      explain             between start and finish, at any time, for a report
  *
- *      executor   start                           poll                         abort
- *      mailbox    takes the next epoch            posts, takes others' posts   nothing
- *      host       makes the plan                  does the steps that can be   waits for the network
- *      staged     the same, begins the copies     does those that have data    waits for the network
- *      device     fills in the launch             launches, reads reports      stops the kernel, waits
- *                                                                              for other ranks' kernels
- *      leader     says where its buffers are      the leader launches, all     withdraws, waits for the
- *                                                 wait for it                  leader's kernel
- *      messages   sends to all                    receives in order of ranks   nothing
+ *      executor   start                        poll                         abort
+ *      mailbox    takes the next epoch         posts, takes others' posts   nothing
+ *      host       makes the plan               does steps that are ready    waits for the network
+ *      staged     the same, begins copies      the same, as copies end      waits for the network
+ *      device     fills in the launch          launches, reads reports      stops its kernel, waits
+ *                                                                           for those of others
+ *      leader     says where its buffers are   one launches, all wait       withdraws, waits for
+ *                                                                           the leader's kernel
+ *      messages   sends to all                 receives in order of ranks   nothing
  *
  * After a failed call its output is undefined, and nothing writes to its buffers any more, unless
  * abort has waited for GR_LEAVE_SECONDS in vain. Another rank may still read them by single copy:

@@ -266,9 +266,10 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
 }
 
 /*
- * Whether a large call is cut into segments: where some buffer is on a device, which call records
- * say. Before, whether it is one of those is known to all alike. Collectives that gpuring only
- * stages come here only on ranks that may have device buffers. OMPI error code.
+ * *devices: whether some rank's buffer is on a device; then the call is cut into segments. Where
+ * ranks have to ask each other, they exchange call records for it; whether they do is known to all
+ * alike. Collectives that gpuring only stages come here only on ranks that may have device buffers.
+ * OMPI error code.
  */
 static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *call, bool *devices)
 {
@@ -406,7 +407,7 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
 {
     struct gr_cached_begun begun;
 
-    /* not with threads: another one may let Open MPI start a call of its own here, and change the cache */
+    /* not with threads: another one may let Open MPI start a call of its own, which is cached */
     if (GR_NONBLOCKING == form->kind && NULL != module->cache[GR_ORDER_NONBLOCKING] &&
         !gr_threaded() && OMPI_SUCCESS == gr_ompi_failure(&module->comm) &&
         mca_coll_gpuring_cached_begin(module, call, &begun)) {

@@ -147,7 +147,7 @@ int mca_coll_gpuring_op_begin(struct gr_mpi_op *op)
 
 int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_mpi_op *op)
 {
-    int rc = gr_op_prepare(queue, &op->base);
+    int rc = gr_op_set_up(queue, &op->base);
 
     if (0 != rc) {
         return mca_coll_gpuring_to_ompi(rc);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The entry points: all collectives, each blocking, nonblocking and persistent.
- * They only gather their arguments: a blocking call that is cached is run here (call_cache.h), all else is
- * the business of mca_coll_gpuring_dispatch().
+ * They only gather their arguments: a blocking call that is cached is run here (call_cache.h), all
+ * else is the business of mca_coll_gpuring_dispatch().
  */
 
 #include "mpi/call.h"
@@ -12,7 +12,7 @@
 
 #define LIST(...) __VA_ARGS__
 
-/* Not inline: what it saves of registers, cached calls need not save. */
+/* Not inline, so that cached calls need not save the registers that this function uses. */
 __attribute__((noinline)) static int enter_uncached(mca_coll_gpuring_module_t *module,
                                                     const struct gr_call *call, int rc)
 {

@@ -283,8 +283,8 @@ static int begin_allgather(struct gr_mpi_op *op)
 }
 
 /*
- * Where all that it is made of lies together, in the order of the ranks. In place, the input is a
- * copy.
+ * The blocks of input and of output lie together, in the order of the ranks. In place, the input is
+ * a copy.
  */
 static int begin_alltoall(struct gr_mpi_op *op)
 {

@@ -14,7 +14,10 @@
 enum gr_trait {
     /* All links of a rank are used at once: a slice of a GR_PIPE has one chunk. */
     GR_TRAIT_FLAT = 1,
-    /* Position = rank, without an order; channels differ as `channels` says (torus.h). */
+    /*
+     * Position = rank, without an order, as along a torus, which the algorithm need not have;
+     * channels differ as `channels` says (torus.h).
+     */
     GR_TRAIT_TORUS = 2,
     /* Each root needs links of its own. */
     GR_TRAIT_ROOTED = 4,

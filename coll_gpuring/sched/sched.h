@@ -35,7 +35,7 @@ int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus);
 /* Whether a slice of a GR_PIPE has one chunk, because all links of a rank are used at once. */
 int gr_algo_is_flat(enum gr_algo algo);
 
-/* Whether it takes ranks by their numbers, along a torus where it needs one. */
+/* Whether position = rank, as along a torus: the algorithm takes no order of ranks. */
 int gr_algo_is_torus(enum gr_algo algo);
 
 /* Whether each root needs links of its own. */

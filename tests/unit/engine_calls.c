@@ -151,7 +151,7 @@ static void begin(struct gr_op *op)
 /* The set-ups that the op needs first, and its buffers where its executor is known. */
 static int begin_in(struct gr_op_queue *queue, struct gr_op *op)
 {
-    int rc = gr_op_prepare(queue, op);
+    int rc = gr_op_set_up(queue, op);
 
     if (0 == rc && !op->chosen_in_turn) {
         begin(op);

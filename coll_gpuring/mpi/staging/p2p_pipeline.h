@@ -22,19 +22,17 @@ struct gr_p2p_message {
     struct gr_block_desc block; /* at this rank */
     int peer;
     bool receive, device, contiguous; /* contiguous: without gaps */
-    unsigned char *first;             /* of the bytes that the block covers, */
-    size_t span;                      /* so many; */
-    size_t bytes;                     /* of its data; equal at both ends */
-    /* while it is in flight: */
-    bool agreed;                 /* on how it goes: */
-    size_t fragment, nfragments; /* in so many of so many bytes, */
-    /*
-     * fragment by fragment through buffers; as a whole. Neither: it is moved from or to where it
-     * lies
-     */
-    bool copied, packed;
-    unsigned char *data; /* there, or packed */
-    /* fragments: to be copied, sent, through; or to be received, copied, through */
+    unsigned char *first;             /* first of the bytes that the block covers */
+    size_t span;                      /* number of bytes that the block covers, gaps included */
+    size_t bytes;                     /* number of bytes of data; equal at both ends */
+    /* ---- while the message is in flight ---- */
+    bool agreed;         /* both ends know how it is moved */
+    size_t fragment;     /* bytes of a fragment */
+    size_t nfragments;   /* number of fragments */
+    bool copied;         /* its fragments go through pinned buffers */
+    bool packed;         /* its data are packed as a whole, before or after */
+    unsigned char *data; /* the data, or their packed copy */
+    /* fragments copied, then posted, done; by a receiver posted, then copied, done */
     size_t begun, turned, done;
 };
 
