@@ -261,7 +261,7 @@ static inline size_t gr_cached_own_block(const struct gr_cached_call *cached)
                                               : rank * cached->kind.count;
 }
 
-/* Buffers in the terms of mailboxes; mpi/op.c does it for all calls. */
+/* Buffers in the terms of mailboxes; mpi/buffers.c does it for all calls. */
 static GR_INLINE void gr_cached_set_buffers(struct gr_mailbox_call *now,
                                             const struct gr_cached_call *cached,
                                             const struct gr_call *call, enum gr_call_id id)

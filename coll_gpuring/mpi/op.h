@@ -43,7 +43,7 @@ static inline struct gr_mpi_op *gr_mpi_op(const struct gr_op *op)
     return (struct gr_mpi_op *) op;
 }
 
-/* ---- its buffers in the terms of schedules: sizes, packing, scratch (op.c) ---- */
+/* ---- its buffers in the terms of schedules: sizes, packing, scratch (buffers.c) ---- */
 
 /* Set the sizes, which are equal on all ranks; looks at no buffer. OMPI error code. */
 int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op);
