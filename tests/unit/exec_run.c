@@ -282,8 +282,8 @@ static void run_stepped(struct ex_world *w)
         if (r < 0) {
             return;
         }
-        /* beyond any run of the coins, and of round trips */
-        if (idle > 4000 * (uint64_t) w->params.p * (GR_SYNC_NONE == w->sync ? 1 : 100)) {
+        /* beyond any run of the coins, and of round trips: one for each 400 bytes that are refused */
+        if (idle > (GR_SYNC_NONE == w->sync ? 100000 : 400000) * (uint64_t) w->params.p) {
             for (r = 0; r < w->params.p; r++) {
                 if (w->ranks[r].running) {
                     explain_wait(&w->ranks[r]);
