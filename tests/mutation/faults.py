@@ -16,6 +16,7 @@ draw.tsv has faults that draw.py drew by rules, planted.tsv those that no rule m
 import re
 
 HEAD = re.compile(r"(\w+)\s*\(")
+PART = re.compile(r"\+(?!\+)|[/%|^<>=?:,.)]|&&|->")  # what no expression begins with
 ATTRIBUTES = {"__attribute__", "__launch_bounds__", "_Alignas"}
 FIELDS = 8
 
@@ -170,6 +171,8 @@ def check(faults, source):
         key = fault.row().split("\t", 1)[1]
         if key in seen:
             wrong.append(f"{fault.name}: the same as another one")
+        if PART.match(fault.old):
+            wrong.append(f"{fault.name}: not an expression: {fault.old}")
         seen.add(key)
         try:
             text = (source / fault.file).read_text()
