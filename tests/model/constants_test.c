@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -487,8 +488,10 @@ static void make_file(const char *name, const char *text)
 static void a_kind_is_model_and_layout(void **state)
 {
     struct gr_machine_kind kind;
+    struct utsname os;
     char name[160];
     const char *slash;
+    int major, minor;
 
     (void) state;
     make_file("proc/cpuinfo", "processor\t: 0\nmodel\t\t: 17\nmodel name\t: ACME (R) 7 @ 2 GHz \n\n"
@@ -512,6 +515,11 @@ static void a_kind_is_model_and_layout(void **state)
     assert_true('\0' != kind.processor[0]);
     slash = strchr(gr_tune_file_name(&kind, name, sizeof(name)), '/');
     assert_null(slash);
+    /* the kernel: its first two numbers */
+    assert_int_equal(uname(&os), 0);
+    assert_int_equal(sscanf(os.release, "%d.%d", &major, &minor), 2);
+    snprintf(name, sizeof(name), "%.20s %d.%d", os.sysname, major, minor);
+    assert_string_equal(kind.kernel, name);
 }
 
 int main(void)

@@ -342,6 +342,10 @@ static void new_data_counts(void **state)
     /* an Allreduce on two ranks gathers what they have reduced */
     two = costs_of(&m, GR_COLL_ALLREDUCE, 2, 1 << 20).by[GR_BY_FETCHING].byte;
     assert_true(two > (1.0 / 20000 + 1.0 / 5000) / 2);
+    /* not known: as on any machine */
+    memset(m.fetch_new, 0, sizeof(m.fetch_new));
+    two = costs_of(&m, GR_COLL_BCAST, 3, 1 << 20).by[GR_BY_FETCHING].byte;
+    assert_true(fabs(two - (1.0 / 20000 + gr_costs_host.by[GR_BY_FETCHING].byte) / 2) < 1e-7);
 }
 
 /* Between two sizes a constant lies between theirs; beyond the sizes it is that of the last one. */
@@ -366,6 +370,18 @@ static void constants_follow_the_size(void **state)
             assert_true(bytes < gr_machine_bytes[k] || byte * (20000 >> k) > 0.999);
         }
     }
+}
+
+/* What lies before the smallest size is not looked at. */
+static void the_smallest_size_has_its_own_value(void **state)
+{
+    static const size_t sizes[] = {1, 64, 128};
+    static const double values[] = {NAN, 3, 5};
+
+    (void) state;
+    assert_true(3 == gr_interpolate(sizes + 1, values + 1, 2, 1));
+    assert_true(3 == gr_interpolate(sizes + 1, values + 1, 2, 64));
+    assert_true(5 == gr_interpolate(sizes + 1, values + 1, 2, 128));
 }
 
 /* ---- the choice ---- */
@@ -733,6 +749,7 @@ int main(void)
         cmocka_unit_test(directions_count),
         cmocka_unit_test(new_data_counts),
         cmocka_unit_test(constants_follow_the_size),
+        cmocka_unit_test(the_smallest_size_has_its_own_value),
         cmocka_unit_test(reductions_keep_their_order),
         cmocka_unit_test(copies_as_is_fastest),
         cmocka_unit_test(measures_and_leaves_nothing),

@@ -106,6 +106,10 @@ static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus
         memcpy(origin, next, (size_t) (p * p) * sizeof(int));
     }
     assert_int_equal(seen, t.nmessages);
+    memset(next, 0, (size_t) (p * p) * sizeof(int));
+    for (k = 0; k < p * p; k++) { /* each rank has a block of each */
+        assert_int_equal(next[k / p * p + origin[k]]++, 0);
+    }
     traffic_free(&t);
     free(origin);
     free(next);

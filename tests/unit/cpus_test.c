@@ -270,10 +270,15 @@ static void a_thread_of_the_core_is_the_last_resort(void **state)
     forget();
 }
 
-/* Without sysfs, or with files that say nothing, all share a cache. */
+/* Without sysfs, or with files that say nothing, or of others, all share a cache. */
 static void unknown_processors_are_near(void **state)
 {
+    static const char *const files[] = {
+        "topology/thread_siblings_list", "topology/core_siblings_list",
+        "cache/index2/shared_cpu_list", "cache/index3/shared_cpu_list", "node0/cpulist"};
+    hwloc_bitmap_t others = hwloc_bitmap_alloc();
     struct gr_cpu_place a, b;
+    size_t k;
     int partners[GR_CPU_DISTANCES];
     cpu_set_t allowed;
 
@@ -287,6 +292,17 @@ static void unknown_processors_are_near(void **state)
     gr_cpu_partners(folder, 0, &allowed, partners);
     assert_int_equal(partners[GR_CPU_CACHE], 1);
     assert_int_equal(partners[GR_CPU_SYSTEM], -1);
+    make(rows[0].description);
+    hwloc_bitmap_set(others, 31);
+    for (k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
+        write_list(0, files[k], others);
+    }
+    hwloc_bitmap_free(others);
+    CPU_SET(31, &allowed);
+    gr_cpu_partners(folder, 0, &allowed, partners);
+    assert_true(partners[GR_CPU_CACHE] > 0);
+    assert_int_equal(partners[GR_CPU_SYSTEM], -1);
+    forget();
 }
 
 /* The same masks as hwloc prints them, one for each of three tasks. */

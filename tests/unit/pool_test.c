@@ -334,6 +334,34 @@ static void few_mappings_refuse_links(void **state)
     in_a_child(check_without_mappings);
 }
 
+static int count_mappings(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    int n = 0, c;
+
+    assert_non_null(maps);
+    while (EOF != (c = getc(maps))) {
+        n += '\n' == c;
+    }
+    fclose(maps);
+    return n;
+}
+
+/* Each set-up asks whether there is room for another reserve. */
+static void to_look_for_room_takes_none(void **state)
+{
+    int before, k;
+
+    (void) state;
+    assert_int_equal(gr_reserve_make(), 0);
+    assert_true(gr_reserve_is_spare());
+    before = count_mappings();
+    for (k = 0; k < 4; k++) {
+        assert_true(gr_reserve_is_spare());
+    }
+    assert_true(count_mappings() <= before + 2); /* where libc maps a buffer of its own */
+}
+
 static void refused_links_leave_nothing(void **state)
 {
     struct gr_pool *pool = gr_pool_open(self, 64 * MIB), *other = gr_pool_open(peer, 1);
@@ -430,6 +458,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(no_limit_of_files_applies),
         cmocka_unit_test(no_address_space_is_an_error),
         cmocka_unit_test(few_mappings_refuse_links),
+        cmocka_unit_test(to_look_for_room_takes_none),
         cmocka_unit_test(refused_links_leave_nothing),
         cmocka_unit_test_setup_teardown(a_trimmed_pool_keeps_what_is_leased, set_up, tear_down),
         cmocka_unit_test(no_shared_memory_is_an_error),

@@ -3,6 +3,7 @@
  * The life of links and mailbox boards over several teams, and their set-up (link/team.h). Seed:
  * GPURING_SEED.
  */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -61,6 +62,32 @@ static void the_next_team_reuses_the_memory(void **state)
     }
     ex_close(&w);
     free(b.cases);
+}
+
+/* Teams are made for each communicator, and an application may make any number of these. */
+static void a_team_leaves_no_memory(void **state)
+{
+    static const int32_t pids[5];
+    const struct gr_team_params params = {.p = 5,
+                                          .nchannels = 3,
+                                          .nslots = 2,
+                                          .slot_bytes = 64,
+                                          .nsets = 2,
+                                          .mailbox_bytes = 64,
+                                          .record_bytes = 64,
+                                          .pids = pids};
+    size_t before = mallinfo2().uordblks;
+    int k;
+
+    (void) state;
+    for (k = 0; k < 100; k++) {
+        struct gr_team *team = gr_team_create(&params);
+
+        assert_non_null(team);
+        gr_team_destroy(team, NULL);
+    }
+    assert_in_range(mallinfo2().uordblks, 0,
+                    before + 16384); /* libc keeps what it may need again */
 }
 
 static void a_team_may_be_abandoned_at_any_moment(void **state)
@@ -470,6 +497,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_team_reuses_the_memory),
+        cmocka_unit_test(a_team_leaves_no_memory),
         cmocka_unit_test(a_team_may_be_abandoned_at_any_moment),
         cmocka_unit_test(the_next_team_begins_with_any_epoch),
         cmocka_unit_test(the_first_call_touches_one_page),

@@ -43,10 +43,22 @@ static void a_list_never_leaves_its_buffer(void **state)
     assert_string_equal(list, whole);
 }
 
+/* Nothing comes behind the mark of a cut, not even what would fit. */
+static void a_list_may_be_cut_at_its_first_word(void **state)
+{
+    char list[16] = "";
+
+    (void) state;
+    gr_words_add(list, sizeof(list), "a-word-of-twenty-bytes");
+    gr_words_add(list, sizeof(list), "x");
+    assert_string_equal(list, GR_WORDS_CUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_never_leaves_its_buffer),
+        cmocka_unit_test(a_list_may_be_cut_at_its_first_word),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

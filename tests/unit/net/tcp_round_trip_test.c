@@ -152,14 +152,20 @@ static void other_descriptors_are_none(void **state)
 {
     struct gr_tcp_connections list;
     uint16_t port = 0;
-    int fds[5], k;
+    int fds[5], k, free_one;
 
     (void) state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     assert_int_equal(pipe(fds + 2), 0);
     fds[4] = listening(AF_INET, &port);
+    free_one = dup(fds[4]);
+    close(free_one);
     gr_tcp_list(&list);
     assert_int_equal(list.n, 0);
+    assert_true(0 == gr_tcp_round_trip(&list));
+    k = dup(fds[4]);
+    assert_int_equal(k, free_one); /* the calls have left none open */
+    close(k);
     for (k = 0; k < 5; k++) {
         close(fds[k]);
     }
