@@ -103,7 +103,7 @@ def clean_environment():
         k: v
         for k, v in os.environ.items()
         if not re.match(
-            r"GPURING_|FAKECUDA_|MUTANT_|MAKE|MFLAGS|(TESTS|LD_LIBRARY_PATH|MPIRUN|OMPI_INFO)$", k
+            r"GPURING_|FAKECUDA_|MUTANT_|MAKE|MFLAGS|(TESTS|TEST_PART|LD_LIBRARY_PATH|MPIRUN|OMPI_INFO)$", k
         )
     }
 
