@@ -74,7 +74,7 @@ def known_seconds(build):
     """{test: seconds}, of the build's last run of the tests."""
     path = Path(build) / "tests/seconds"
     rows = (line.split() for line in path.read_text().splitlines()) if path.exists() else ()
-    return {test.removeprefix("../"): int(ms) / 1000 for ms, test in rows}
+    return {test.removeprefix("../"): int(ms) / 1000 for ms, test, *_ in rows}
 
 
 def measure(options, faults, source):

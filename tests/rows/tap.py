@@ -11,7 +11,7 @@ __all__ = ["depth", "in_all", "note", "result", "skip", "skip_all"]
 
 in_all = bool(os.environ.get("GPURING_ALL"))  # ./check --all
 count = failed = 0
-since = time.monotonic()
+since, since_busy = time.monotonic(), 0
 skipped_all = None
 
 
@@ -27,15 +27,15 @@ def note(text):
 
 def result(text, passed, why=""):
     """One row; where it failed, `why` is shown."""
-    global count, failed, since
+    global count, failed, since, since_busy
     count += 1
     print("ok" if passed else "not ok", count, "-", text, flush=True)
     if not passed:
         failed += 1
         note(why)
-    now = time.monotonic()
-    note(f"took {1000 * (now - since):.0f} ms")
-    since = now
+    now, busy = time.monotonic(), sum(os.times()[:4])  # of what was waited for, too
+    note(f"took {1000 * (now - since):.0f} ms, {1000 * (busy - since_busy):.0f} ms of processors")
+    since, since_busy = now, busy
     if not passed and os.environ.get("GPURING_STOP"):
         pytest.exit("a row failed", returncode=1)
 
