@@ -35,7 +35,7 @@ test_rows = table(
     nodes(f"$layout: blocking, {depth('any case', 'all types and operations, 4 MiB, any case')}", LAYOUTS,
           depth(ANY_CASE, EVERY_CASE)),
     nodes("$layout: $form, each of the eight", LAYOUTS, "eight_in $form --no-comms", all_taken, form="nonblocking persistent"),
-    nodes("$layout: barriers hold all back", "2x2 3x1 | 2x1 3x2 4x2", f"barrier $work/flags {depth(1, 3)}", *BARRIERS),
+    nodes("$layout: barriers hold all back", "2x2 | 2x1 3x1 3x2 4x2", f"barrier $work/flags {depth(1, 3)}", *BARRIERS),
     nodes("3+1: barriers, each rank for itself", "3+1", "barrier $work/flags 1", *BARRIERS),
     # with this seed requests of calls between nodes serve cached calls inside one, and the other way around
     nodes("3+1: requests that serve calls between nodes and inside one", "3+1",

@@ -38,7 +38,7 @@ SLOW = "nodes_mbit=200"  # expected; the programs have calls of both kinds then
 OTHERS = f"random_programs --count=9999 --seconds={depth(1.5, 3)} --profile=others"
 test_rows = table(
     # ---- kernels, between hosts ----
-    on_nodes(TYPES, "2x2", "device", f"verbose=2 -- {EVERY_CASE}", also={
+    on_nodes(depth("any case", TYPES), "2x2", "device", f"verbose=2 -- {depth(ANY_CASE, EVERY_CASE)}", also={
         "    rank 0 says where slots lie, and why": r"slots of rank 0 of .* between nodes: 0 links in device memory, "
         r"[1-9][0-9]* in pinned host memory \(the network cannot access"}),
     on_nodes(TYPES, "| 2x1 4x1 4x2 3+1", "device", EVERY_CASE),

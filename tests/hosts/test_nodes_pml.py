@@ -31,7 +31,7 @@ def over(text, layout, line, *judges, options="", **more):
 test_rows = table(
     # ---- right, in all forms ----
     over("$layout: blocking, any case", "2x2 | 3+1", ANY_CASE, also={LARGE: from_buffers}),
-    over("$layout: $form, each of the eight", "2x2 | 3+1", "eight_in $form --no-comms", *EIGHT, form="nonblocking persistent"),
+    over("$layout: $form, each of the eight", "2x2 | 3+1", "eight_in $form --no-comms", *EIGHT, form="nonblocking | persistent"),
     over("2x2: slots of $bytes bytes, which ob1 does not send at once, $how", "2x2",
          "gpuring_bench allreduce bcast -m 4M:4M -i 2 -x 0 -c -B 10", ended, OVER_PML,
          options="slot_bytes=$bytes setup_mib=64", rows="""bytes how

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "depth.h"
 #include "devmem.h"
 #include "forms.h"
 #include "quick.h"
@@ -165,7 +166,7 @@ static bool calls_wait(enum form form, uint64_t in, uint64_t out, MPI_Datatype t
         FORM_INIT(Allreduce, from, to, count_of(type), type, MPI_MAX, MPI_COMM_WORLD, MPI_INFO_NULL,
                   &request);
     }
-    for (int byte = 1; byte <= 20; byte++) {
+    for (int byte = 1; byte <= depth(8, 20); byte++) {
         for (int i = 10; i >= 0; i--) {
             check(cu.memset_async(in, (unsigned char) (byte + i), BYTES, NULL));
         }
@@ -294,7 +295,7 @@ static void beside(void)
                                type, op, MPI_COMM_WORLD, &request);
                 MPI_Wait(&request, MPI_STATUS_IGNORE);
             }
-            for (int byte = 1; byte <= 5; byte++) {
+            for (int byte = 1; byte <= depth(3, 5); byte++) {
                 ok = ends_before((enum form) form, byte, in, out, type, op, &request) && ok;
             }
             if (MPI_REQUEST_NULL != request) {

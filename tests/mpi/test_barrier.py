@@ -21,7 +21,7 @@ def barriers(text, np, options, *judges, **more):
 
 
 test_rows = table(
-    row("barrier, $np ranks: mailboxes", "2 3 4 7 | 5 8 12", f"barrier $work/flags {depth(1, 4)}", *taken("mailbox")),
+    row("barrier, $np ranks: mailboxes", "2 7 | 3 4 5 8 12", f"barrier $work/flags {depth(1, 4)}", *taken("mailbox")),
     # as with too many ranks for mailboxes
     barriers("barrier, 5 ranks, no mailboxes: dissemination", 5, "mailbox_bytes=0", *taken("dissemination")),
     barriers("barrier, 4 ranks, dissemination, small slots", 4, "algorithm_barrier=dissemination slots=2 slot_bytes=256",

@@ -62,7 +62,7 @@ test_rows = table(
         lambda v: complains(f"^gpuring_bench: -d: '{v.kind}' {NO_DRIVER}NO_DEVICE; allowed: host")),
           kind="managed | cuda pinned", CUDA_VISIBLE_DEVICES=""),
     # ranks on the host lack nothing
-    bench("no device for a list: the first rank and its kind", 3, "bcast -d host,pinned,cuda -m 4:4",
+    bench("no device for a list: the first rank and its kind", "| 3", "bcast -d host,pinned,cuda -m 4:4",
           complains(f"^gpuring_bench: rank 1: -d: 'pinned' {NO_DRIVER}NO_DEVICE"), options=FEW, CUDA_VISIBLE_DEVICES=""),
     bench("no device at one rank: it is named", 2, "bcast -d cuda -m 4:4", complains("rank 1: -d: 'cuda' needs a CUDA driver"),
           options=FEW, wrapper=each_rank('[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export CUDA_VISIBLE_DEVICES=')),
@@ -91,7 +91,7 @@ test_rows = table(
         lambda d: d["memory"]["GBs"] is None and all(r["ideal_GBs"] == d["B"]["GBs"] for r in d["results"])),
           FAKECUDA_DEVICES="2", FAKECUDA_PEER="all"),
     bench("table", "| 2", "-d cuda bcast -m 64:64 -i 2 -B 10 -c", ended, "device cuda"),
-    measures("B of managed memory: as on devices", "managed", ".*CUDA IPC"),
+    measures("B of managed memory: as on devices", "managed", ".*CUDA IPC", quick=False),
     measures("B of pinned and host memory: the host's", "pinned,host", ".*memcpy", options=FEW, quick=False),
     measures("B of a mixture: not known", "cuda,host", r"n/a \(not measured: some ranks' buffers are on devices", options=FEW,
              quick=False),
@@ -107,7 +107,7 @@ test_rows = table(
           kind="managed pinned"),
     kinds("a list: cuda,host", "| 3", "cuda,host", ALL, "-m 1k:8k", options=FEW),
     kinds("a list: cuda,host, in place", "| 3", "cuda,host", 16, "-m 1k:8k -r 1 --in-place", options=FEW),
-    kinds("a list: all kinds", 4, "host,cuda,pinned,managed", ALL, "-m 1k:8k -r 2 --nonblocking", options=FEW),
+    kinds("a list: all kinds", "| 4", "host,cuda,pinned,managed", ALL, "-m 1k:8k -r 2 --nonblocking", options=FEW),
     kinds("a list: no host", "| 3", "managed,cuda", ALL, "-m 1k:8k --persistent"),
     # the host's rank says by a parameter that gpuring is on there: it has no device
     kinds("gpuring takes a call of a device and a host", 3, "cuda,host", ALL, "-m 1k:8k",

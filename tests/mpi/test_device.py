@@ -7,10 +7,10 @@ from rows.devices import *
 ENV = DEVICES | {"GPURING_MEMORY": "mixed"}
 SHORT = depth(1, 4)
 test_rows = table(
-    row("everything, $np ranks, $memory memory", "5 | 2 3", f"GPURING_MEMORY=$memory {SMALL} -- {ANY_CASE}",
+    row("everything, $np ranks, $memory memory", "3 | 2 5", f"GPURING_MEMORY=$memory {SMALL} -- {ANY_CASE}",
         good_on_devices, memory="device mixed"),
     row("everything, 3 ranks, $memory memory", 3, f"GPURING_MEMORY=$memory {SMALL} -- {ANY_CASE}", all_good,
-        memory="managed pool vmm | pinned other registered"),
+        memory="vmm | managed pool pinned other registered"),
     row("every type with every operation, $np ranks", "2 | 4",
         f"GPURING_MEMORY=device {SMALL} -- eight_in every --count=0 --beyond", good_on_devices),
     programs("$profile", 3, f"{SMALL} -- --profile=$profile", good_on_devices, seconds=SHORT,

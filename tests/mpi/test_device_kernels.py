@@ -5,6 +5,7 @@ from rows import *
 from rows.devices import *
 
 ENV = DEVICES | {"GPURING_MEMORY": "device"}
+SIZES = f"--max-bytes={depth(200000, 1 << 30)}"
 
 
 def chosen(protocol):
@@ -20,7 +21,7 @@ def rows_right(least):
 def by_protocol(np, rows, protocol=None):
     """also: those of an algorithm that is forced are what was chosen."""
     return row("$protocol, $a, $np ranks, $memory memory", np,
-               f"GPURING_MEMORY=$memory {SMALL} verbose=2 protocol=$protocol algorithm=$a -- {ANY_CASE}", good_on_devices,
+               f"GPURING_MEMORY=$memory {SMALL} verbose=2 protocol=$protocol algorithm=$a -- {ANY_CASE} {SIZES}", good_on_devices,
                memory="device", rows=f"protocol a n\n{rows}",
                also={"$protocol, $a: they are what was chosen": chosen(protocol)})
 
@@ -39,17 +40,18 @@ def over_nvlink(algorithms, **also):
 test_rows = table(
     # ---- every algorithm ----
     row("$a, $channels channels, $slots slots of $bytes bytes, $n ranks", "$n", "--mca op ^avx algorithm=$a "
-        "device_channels=$channels device_slots=$slots device_slot_bytes=$bytes -- " + ANY_CASE, good_on_devices,
+        f"device_channels=$channels device_slots=$slots device_slot_bytes=$bytes -- {ANY_CASE} {SIZES}", good_on_devices,
         rows="""a channels slots bytes n
 ring  1 4 4096  4
-tree  2 2 4096  5
+tree  2 2 4096  3
 |
+tree  2 2 4096  5
 flat  3 2 8192  4
 chain 2 3 16384 3
 tree  4 4 65536 2
 ring  3 2 256   3"""),
     # ---- every protocol ----
-    row("ll, auto, 3 ranks, mixed memory", 3, f"GPURING_MEMORY=mixed {SMALL} verbose=2 protocol=ll algorithm=auto -- {ANY_CASE}",
+    row("ll, auto, 3 ranks, mixed memory", "| 3", f"GPURING_MEMORY=mixed {SMALL} verbose=2 protocol=ll algorithm=auto -- {ANY_CASE}",
         good_on_devices),
     by_protocol("$n", "ll oneshot 4\nsimple twoshot 4\n|\nll ring 4\nll tree 3\nll flat 5\nll twoshot 5\nsimple oneshot 3"),
     by_protocol("$n", "ll128 ring 3", "(ll|simple)"),  # what auto chooses: these ranks share devices

@@ -12,11 +12,12 @@ ROUNDS = depth(2, 6)
 test_rows = table(
     row("in pieces: $a, $channels channels, slots of $bytes bytes, $n ranks, $memory memory", "$n",
         f"{APART} GPURING_MEMORY=$memory {SMALL} device_pool_mib=1 stage_bytes=1024 algorithm=$a "
-        "channels=$channels slot_bytes=$bytes -- " + ANY_CASE, good_by_staging, rows="""a channels bytes n memory
+        f"channels=$channels slot_bytes=$bytes -- {ANY_CASE} --max-bytes={depth(40000, 1 << 30)}", good_by_staging, rows="""a channels bytes n memory
 ring  1 4096  4 device
-tree  2 1024  5 mixed
+tree  2 1024  3 mixed
 flat  3 2048  3 other
 |
+tree  2 1024  5 mixed
 chain 2 16384 3 device
 auto  4 65536 2 managed"""),
     # buffers lie on the next device, too: two are each rank's alone
@@ -28,7 +29,7 @@ auto  4 65536 2 managed"""),
     row("stage_bytes 0: the same, each buffer at once", "| 3",
         f"FAKECUDA_LOG=$work/whole GPURING_PIECES=1 {SMALL} stage_bytes=0 -- staged", good_by_staging),
     # rank 0 has its buffers in host memory: it is told that others have not, and cuts its calls as they do
-    row("in pieces and segments: rank 0 has its buffers in host memory", 3,
+    row("in pieces and segments: rank 0 has its buffers in host memory", depth(2, 3),
         f"FAKECUDA_LOG=$work/mixed FAKECUDA_DELAY={depth(0, 9)} {SMALL} cuda=1 stage_bytes=262144 -- staged {ROUNDS}",
         good_by_staging, wrapper=each_rank("[ $OMPI_COMM_WORLD_RANK != 0 ] || export GPURING_MEMORY=host")),
 )

@@ -41,7 +41,7 @@ def led(text, np, line, judge=good_by_leader, **more):
 
 test_rows = table(
     # ---- every collective, type, form and kind of memory ----
-    led("everything, $np ranks", "3 8 | 2 4 5", "GPURING_MEMORY=mixed -- " + ANY_CASE),
+    led("everything, $np ranks", "3 | 2 4 5 8", "GPURING_MEMORY=mixed -- " + ANY_CASE),
     led("everything, 2 ranks, $memory memory", 2, "GPURING_MEMORY=$memory -- " + ANY_CASE, all_good,
         memory="device pinned | registered"),
     # what the driver gives no handle of is copied
@@ -49,10 +49,10 @@ test_rows = table(
         memory="| managed pool vmm"),
     led("every type with every operation", "| 3", "eight_in every --count=0 --beyond"),
     # ---- the same bits whoever leads, wherever buffers lie ----
-    led("sums in the order of ranks, $np ranks", "4 | 2 5 8", f"FAKECUDA_DELAY=3 -- leader {depth('', 10)}",
+    led("sums in the order of ranks, $np ranks", "3 | 2 4 5 8", f"FAKECUDA_DELAY=3 -- leader {depth('', 10)}",
         good_where_mapped),
     led("the same, where addresses are used again at once", 3, "FAKECUDA_REUSE=1 -- leader", good_where_mapped),
-    led("the same without CUDA IPC: through pinned memory", 3, f"FAKECUDA_IPC=none -- leader {depth('', 10)}",
+    led("the same without CUDA IPC: through pinned memory", depth(2, 3), f"FAKECUDA_IPC=none -- leader {depth('', 10)}",
         good_where_copied),
     led("the same in pieces", 2, "FAKECUDA_CHECK=0 -- leader 9", good_where_mapped) if not in_all else [],
     led("the same in weak memory, a thread lags", 2, "FAKECUDA_WEAK=5 FAKECUDA_SCHED=lag:3 -- leader", good_where_mapped),
@@ -75,7 +75,7 @@ test_rows = table(
     led("progress without calls", 3, "devices progress"),
     led("the current context", 2, "devices context"),
     led("random programs", 3, f"GPURING_MEMORY=mixed GR_HOST=1 TEST_LIMIT=600 -- random_programs --seed={SEED} "
-        f"--count=9999 --seconds={depth(1.5, 30)}", good_on_devices),
+        f"--count=9999 --seconds={depth(1, 30)}", good_on_devices),
     # ---- when there is one ----
     row("several devices, some shared, no MPS: the host does it", 4, f"FAKECUDA_DEVICES=2 {SMALL} -- devices crossed",
         good_by_staging),

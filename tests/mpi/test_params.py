@@ -20,9 +20,8 @@ def of_values(*names):
     return of_row(lambda v: one_line_with(f"coll_gpuring_{v.name}", *" ".join(getattr(v, n) for n in names).split()))
 
 
-# the words that the line must have beside them
-BAD = """name value allowed
-algorithm foo allowed ring chain tree flat oneshot twoshot doubling mailbox
+# the words that the line must have beside them; the first ones are all given at once
+AT_ONCE = """algorithm foo allowed ring chain tree flat oneshot twoshot doubling mailbox
 channels 99 allowed ..16
 slots 1 allowed 2..
 slot_bytes 1000 allowed 64
@@ -30,14 +29,15 @@ mailbox_bytes -1 allowed 0..
 cuda 2 allowed 1..1
 nodes_rails 9 allowed 0..8
 timeout -1 allowed 0..
+torus 0x2 allowed 4x4x2
+report loudly allowed summary
+priority 101 allowed ..100"""
+BAD = """name value allowed
 timeout 1.5 allowed 0..
 slot_bytes 8kb allowed 256..
-torus 0x2 allowed 4x4x2
-torus many allowed 4x4x2
 torus 3x3 allowed 4
-report loudly allowed summary
-priority 101 allowed ..100
 |
+torus many allowed 4x4x2
 nodes_transport tcp allowed auto ucx pml
 protocol ll64 allowed auto simple ll ll128
 algorithm_allreduce foo allowed ring
@@ -91,6 +91,15 @@ def bad(line, judge, rows):
                also={"$name = $value: right results, with the default": judge})
 
 
+def at_once():
+    """Several values are not possible: a line each."""
+    given = [line.split() for line in AT_ONCE.splitlines()]
+    return row("values that are not possible: right results, with the defaults", 4,
+               f"{' '.join(f'{name}={value}' for name, value, *_ in given)} -- hello_coll", also={
+                   f"{name} = {value}: one line says what is allowed": one_line_with(f"coll_gpuring_{name} ", value, *words)
+                   for name, value, *words in given})
+
+
 def different(rows, text, judge, options=""):
     """The value differs between ranks."""
     return row(f"{DIFFER}: one line says so", 4, f"NAME=$name FIRST=$first OTHERS=$others {options} -- hello_coll",
@@ -109,6 +118,7 @@ def constants(words):
 
 
 test_rows = table(
+    at_once(),
     bad("$name=$value -- hello_coll", good_through_gpuring, BAD),
     bad("GR_HOST=$value -- hello_coll", good_without_gpuring, "name value allowed\nhost 7 allowed auto 0 1"),
     different(DIFFERENT, "right results", good_through_gpuring),

@@ -20,7 +20,7 @@ BENCH = f"priority=90 {SMALL}"
 
 
 def test_benchmark(mpi):
-    for coll in "allreduce", "allgather", "reduce_scatter", "bcast", "reduce":
+    for coll in depth(["allreduce"], ["allreduce", "allgather", "reduce_scatter", "bcast", "reduce"]):
         job = mpi.run(3, f"{BENCH} -- gpuring_bench {coll} -d cuda -c -m 4:65536 -i 1 -x 0 -B 10")
         if job.lines("an image without PTX"):
             skip_all("the component's image has machine code only")
@@ -31,10 +31,9 @@ def test_benchmark(mpi):
 
 test_rows = table(
     row("$protocol, $a, $n ranks, $settings", "$n", f"$settings {SMALL} protocol=$protocol algorithm=$a -- {ANY_CASE}",
-        good_on_devices, rows="""protocol a n settings
+        good_on_devices, quick=False, rows="""protocol a n settings
 simple auto    3 FAKECUDA_WEAK=3
 ll     oneshot 2 FAKECUDA_SCHED=lag:4
-|
 ll     ring    3 FAKECUDA_WEAK=5
 simple twoshot 4 FAKECUDA_SCHED=rand:3"""),
     row("simple, $a, $n ranks", "$n", f"{SMALL} protocol=simple algorithm=$a -- {ANY_CASE}", good_on_devices,
@@ -47,7 +46,7 @@ simple twoshot 4 FAKECUDA_SCHED=rand:3"""),
     ("a counter read for the device only", "simple", r"ld\.acquire\.sys", "ld.acquire.gpu"),
     ("a line of LL read for the device only", "ll", r"ld\.relaxed\.sys\.global\.v2", "ld.relaxed.gpu.global.v2"),
     ("a line of LL stored for the device only", "ll", r"st\.relaxed\.sys\.global\.v2", "st.relaxed.gpu.global.v2"),
-])
+][:depth(1, 3)])
 def test_mutants(mpi, what, protocol, old, new):
     texts = sorted(Path(os.environ["KERNEL_BUILD"]).rglob("*.ptx"))
     if not texts:

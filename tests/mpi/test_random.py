@@ -21,7 +21,7 @@ test_rows = table(
     row("a wrong result is found, and named", 2, f"{AVX} -- random_programs --seed=1 --count=3 --plant=wrong",
         "^FAILED seed 1 .* rank [01]: .* should be .*: step [0-9]"),
     row("a call that does not end is found, and named", 2,
-        f"{AVX} -- random_programs --seed=1 --count=3 --limit=4 --plant=hang", "^HANGS seed 1 .* rank 1: step [0-9]+, "),
+        f"{AVX} -- random_programs --seed=1 --count=3 --limit=2 --plant=hang", "^HANGS seed 1 .* rank 1: step [0-9]+, "),
 )
 
 

@@ -41,7 +41,7 @@ test_rows = table(
 # memory that no other process may read
 test_secret = table(row("secret memory", 1, "", why="the kernel has no memfd_secret, or too little memory may be locked")
                     ) if NO_SECRET else table(
-    *[refused(f"{np} ranks, secret memory", np if np == 2 else f"| {np}", "nothing -1",
+    *[refused(f"{np} ranks, secret memory", f"| {np}", "nothing -1",
               *said(np, np, f"rank {UNREADABLE}"), options=SECRET) for np in (2, 3, 4)],
     refused("three ranks, secret memory on rank 0", 3, "nothing -1", *said(1, 2, f"rank 0 {UNREADABLE}"),
             wrapper=each_rank(f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || export {SECRET}')),

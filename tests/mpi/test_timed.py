@@ -37,7 +37,7 @@ test_rows = table(
         mode="timed | start barrier"),
     row("$mode, 3 ranks, each algorithm's own links", 3, f"step_sync=$mode algorithm=tree {SLOTS} -- timed 3 {ROUNDS}",
         mode="timed | start barrier"),
-    row("timed, copied through slots", 4, f"step_sync=timed single_copy=0 torus=2x2 {BOARDLESS} -- timed 2x2 {ROUNDS}"),
+    row("timed, copied through slots", "| 4", f"step_sync=timed single_copy=0 torus=2x2 {BOARDLESS} -- timed 2x2 {ROUNDS}"),
     row("timed, with a progress thread", 3, f"step_sync=timed progress_thread=1 {BOARDLESS} -- timed 3 {ROUNDS}"),
     # Unless it is asked for, nothing is timed.
     row("none is the default", 4, "report=summary -- timed 2x2 1", also={"none is the default: no countdowns": "!^# step_sync"}),

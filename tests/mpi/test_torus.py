@@ -22,15 +22,15 @@ test_rows = table(
 4x2   suh-shin  1 alltoall
 4x2   node-tree 2 allreduce bcast reduce
 2x2x2 bucket    6 {RINGS}
-2x2x2 swing     3 allreduce
 2x2x2 mst       6 bcast reduce
 2x2x2 ordered   1 alltoall
-2x2x2 suh-shin  1 alltoall
 3x3   swing     4 allreduce
 3x3   two-level 2 {RINGS} bcast reduce
 3x3   doubling  2 {RINGS}
-3x3   auto      2
 |
+2x2x2 swing     3 allreduce
+2x2x2 suh-shin  1 alltoall
+3x3   auto      2
 2x2   bucket    1 {RINGS}
 2x2   swing     4 allreduce
 2x2   mst       2 bcast reduce
@@ -53,10 +53,10 @@ test_rows = table(
 4x4   suh-shin  1 alltoall
 2x2   auto      1"""),
     # slots so small that a message of several blocks takes several
-    row("4x4, $a, 2 slots of 1024 bytes", 16, "algorithm=$a slots=2 slot_bytes=1024 -- grids 4x4",
-        a="bucket | swing ordered two-level node-tree"),
+    row("$grid, $a, 2 slots of 1024 bytes", "$grid", "algorithm=$a slots=2 slot_bytes=1024 -- grids $grid",
+        grid="4x2 | 4x4", a="bucket | swing ordered two-level node-tree"),
     # these take ranks by their numbers, and need no torus; 5 are no power of two
-    row("$np ranks: $a", "5 | 4", "--mca op ^avx verbose=2 algorithm=$a -- " + ANY_CASE, good_along, a="doubling pat", colls=f"'{RINGS}'"),
+    row("$np ranks: $a", "5 | 4", "--mca op ^avx verbose=2 algorithm=$a -- " + ANY_CASE, good_along, a="pat | doubling", colls=f"'{RINGS}'"),
     # which torus a communicator has, by the bits of a sum along it: extents, their order, lines, and who says so
     row("the torus of a key and of a grid", 8, f"{BUCKET} -- torus_of", also={
         "a key that does not fit is told": 'has the info key gpuring_torus = "3x3", which is not possible'}),

@@ -31,10 +31,10 @@ test_rows = table(
         good_on_devices, chosen, rows=f"""grid a channels colls
 2x2   swing     4 allreduce
 2x2   mst       2 bcast reduce
+|
 2x2   suh-shin  2 alltoall
 2x2   two-level 1 {RINGS} bcast reduce
 2x2   node-tree 1 allreduce bcast reduce
-|
 2x2   bucket    1 {RINGS}
 2x2   ordered   1 alltoall
 4x2   bucket    4 {RINGS}

@@ -6,7 +6,7 @@ from rows.devices import *
 
 ENV = DEVICES | {"GPURING_MEMORY": "device"}
 ZERO = f"{SMALL} protocol=simple zero_copy=0"
-ROUNDS = depth(100, 2500)
+ROUNDS = depth(30, 2500)
 
 
 def zero_calls(job):
@@ -25,13 +25,13 @@ def through_slots(job):
 test_rows = table(
     # ---- every collective, algorithm, form and kind of memory ----
     row("everything, $np ranks, $memory memory", "3 | 2 5",
-        f"GPURING_MEMORY=$memory {ZERO} -- {ANY_CASE} --seconds={depth(0.7, 2)}", past_slots,
+        f"GPURING_MEMORY=$memory {ZERO} -- {ANY_CASE} --seconds={depth(0.4, 2)}", past_slots,
         memory="mixed | device"),
     # what the driver gives no handle of goes through slots
     row("everything, 3 ranks, $memory memory", "| 3", f"GPURING_MEMORY=$memory {ZERO} -- {ANY_CASE}", through_slots,
         memory="managed pinned registered pool vmm"),
     row("everything, 3 ranks, other memory", 3, f"GPURING_MEMORY=other {ZERO} -- {ANY_CASE}", all_good),
-    row("$a, 4 ranks", 4, f"{ZERO} algorithm=$a -- {ANY_CASE} --seconds={depth(0.7, 2)}", past_slots,
+    row("$a, 4 ranks", 4, f"{ZERO} algorithm=$a -- {ANY_CASE} --seconds={depth(0.4, 2)}", past_slots,
         a="tree | ring chain flat twoshot"),
     row("$profile", 3, f"{ZERO} -- eight_in $profile", past_slots, profile="persistent | types nonblocking comms"),
     # ---- buffers that come and go ----

@@ -18,7 +18,7 @@ from .tap import depth, in_all, note, skip
 __all__ = ["ANY_CASE", "EVERY_CASE", "SEED", "np_of", "programs", "row", "table"]
 
 # blocking calls of any type, operation, size and root, in place or not, eight of them at least
-ANY_CASE = f"eight_in blocking --seconds={depth(0.4, 1)} --least=8"
+ANY_CASE = f"eight_in blocking --seconds={depth(0.3, 1)} --least=8"
 EVERY_CASE = ANY_CASE.replace("blocking", "blocking,every,big")  # first every type with every operation, and 4 MiB
 SEED = int(os.environ.get("GPURING_SEED") or time.time())
 
@@ -55,7 +55,7 @@ def run_row(mpi, values, text, np, line, judges, also, seconds, **more):
     """Judges find the row's values in job.row. Random programs where seconds are given: their seed
     follows from the row's text, so that it does not depend on which other rows run."""
     if seconds is not None:
-        seconds *= depth(0.5, 1)
+        seconds *= depth(0.3, 1)
         text += f", {np} ranks"
         before, _, after = f" {line}".rpartition(" -- ")
         env = mpi.env | dict(w.split("=", 1) for w in before.split() if w.startswith("GR_HOST="))
@@ -112,7 +112,7 @@ def row(
 
 
 def programs(text, np, line, *judges, seconds=1, **more):
-    """Random programs for so many seconds, or half of that in a ./check without --all. line:
+    """Random programs for so many seconds, or a third of that in a ./check without --all. line:
     "[WORD... --] [OPTION...]"; what fails is named with its seed."""
     return row(text, np, line, *judges, seconds=seconds, **more)
 

@@ -49,8 +49,8 @@ static void both_ways(struct part *p)
     size_t k;
 
     for (k = 0; k < sizeof(nslots) / sizeof(nslots[0]); k++) {
-        both_ways_as(p, (struct shape) {nslots[k], 64, 0}, (uint64_t) depth(500, 2000));
-        both_ways_as(p, (struct shape) {nslots[k], 5000, 1}, (uint64_t) depth(500, 2000));
+        both_ways_as(p, (struct shape) {nslots[k], 64, 0}, (uint64_t) depth(250, 2000));
+        both_ways_as(p, (struct shape) {nslots[k], 5000, 1}, (uint64_t) depth(250, 2000));
         both_ways_as(p, (struct shape) {nslots[k], 200000, 1}, (uint64_t) depth(60, 300));
     }
 }
