@@ -39,7 +39,7 @@ pack() {
         cp -L "$build"/component/* "$folder/"
     done
     cp "$programs/bundle/mca_coll_gpuring.so" "$root/lib/gpuring/"
-    for program in gpuring_abi gpuring_bench gpuring_choices gpuring_sched gpuring_tune torus_sim; do
+    for program in gpuring_abi gpuring_bench gpuring_choices gpuring_sched gpuring_top gpuring_tune torus_sim; do
         "$programs/libtool" --mode=install install -s "$programs/$program" "$root/bin/$program" >/dev/null 2>&1 ||
             fail "$programs/$program is not built"
     done

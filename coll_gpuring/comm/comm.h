@@ -11,6 +11,7 @@
 #include "comm/params.h"
 #include "comm/process.h"
 
+#include "link/public.h"
 #include "sched/protocol.h"
 #include "topo/torus.h"
 #include "tune/constants.h"
@@ -145,6 +146,9 @@ struct gr_watch {
     double since;     /* begin of waiting, in seconds; 0: the clock was not read yet */
     double last;      /* when the clock was read last */
     double next;      /* seconds of waiting after which to report */
+    double showed;    /* when the wait was written to `shown` last */
+    struct gr_public_queue *shown; /* has the wait, for others to read; NULL: nothing has */
+    const struct gr_comm *told;    /* a wait in it was reported; NULL: none was */
 };
 
 /*
@@ -177,16 +181,16 @@ struct gr_op_queue {
     struct gr_team *team;    /* links and mailboxes in host memory; owned */
     struct gr_gpu_team *gpu; /* links of devices; NULL: no call on devices yet. Owned */
     bool tuned; /* all devices of gpu are of the model of which the tuning file has constants */
-    struct gr_net_links *held; /* links to other nodes; NULL: none. Owned */
-    atomic_bool link_failed;   /* one of them may have failed: they are to be looked at */
-    struct gr_timing *timing;  /* NULL: no call whose steps are timed yet. Owned */
-    enum gr_call_order order;  /* of its calls */
-    uint64_t seq;              /* calls so far */
-    uint32_t setups;           /* set-ups that its calls have asked for */
-    uint64_t told;             /* state of gr_ipc_record() */
-    uint32_t paired;           /* calls that mpi/staging/p2p_split.c has looked at */
-    bool lost;                 /* its set-up failed half-way: it is never freed */
-    bool persistent;           /* of a persistent request */
+    struct gr_net_links *held;     /* links to other nodes; NULL: none. Owned */
+    atomic_bool link_failed;       /* one of them may have failed: they are to be looked at */
+    struct gr_timing *timing;      /* NULL: no call whose steps are timed yet. Owned */
+    enum gr_call_order order;      /* of its calls */
+    struct gr_public_queue *shown; /* calls so far, and what others may read. Owned */
+    uint32_t setups;               /* set-ups that its calls have asked for */
+    uint64_t told;                 /* state of gr_ipc_record() */
+    uint32_t paired;               /* calls that mpi/staging/p2p_split.c has looked at */
+    bool lost;                     /* its set-up failed half-way: it is never freed */
+    bool persistent;               /* of a persistent request */
     /* [collective]: the choices for its last calls; NULL: no memory, or none yet. Owned */
     struct gr_chosen *last[GR_NCHOSEN];
 

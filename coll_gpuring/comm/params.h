@@ -69,6 +69,7 @@ struct gr_settings {
     int priority;       /* of the component; 0: off */
     int timeout;        /* seconds of waiting without progress until a report; 0: never */
     int timeout_abort;  /* such a report aborts the job */
+    int signal;         /* number of the signal at which waiting ranks print a table; 0: none */
     /* 0: never, 1: with every nonblocking call, -1: with those on devices */
     int progress_thread;
     int transport; /* of links between nodes: an enum gr_transport_kind; -1: any */

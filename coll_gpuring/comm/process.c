@@ -6,6 +6,7 @@
 #include "comm/runtime.h"
 
 #include "link/pool.h"
+#include "link/public.h"
 
 #include <sched.h>
 
@@ -27,4 +28,14 @@ struct gr_pool *gr_process_pool(struct gr_process *process)
     }
     pthread_mutex_unlock(&process->lock);
     return process->pool;
+}
+
+struct gr_public_page *gr_process_page(struct gr_process *process)
+{
+    pthread_mutex_lock(&process->lock);
+    if (NULL == process->page) {
+        process->page = gr_public_open();
+    }
+    pthread_mutex_unlock(&process->lock);
+    return process->page;
 }

@@ -16,6 +16,7 @@
 
 struct gr_comm;
 struct gr_op_queue;
+struct gr_public_page;
 
 /* ---- locks for short sections, which cost nothing where no other thread runs ---- */
 
@@ -130,7 +131,9 @@ struct gr_progress_thread {
 /* All zero at first, but for the lock. */
 struct gr_process {
     struct gr_pool *pool;               /* shared memory of links; opened at first use */
-    pthread_mutex_t lock;               /* guards the opening of the pool */
+    pthread_mutex_t lock;               /* guards the opening of the pool and the page */
+    struct gr_public_page *page;        /* what others may read; opened at first use */
+    double answered;                    /* page->asked of the last table */
     bool can_message;                   /* gr_runtime_job_send() and receive() may be called */
     struct gr_failures failures;        /* what it knows of failures */
     struct gr_queue_list queues;        /* that gr_runtime_progress() drives */
@@ -149,7 +152,8 @@ static inline bool gr_process_has_queues(const struct gr_process *process)
     return 0 != atomic_load_explicit(&process->queues.queues, memory_order_relaxed);
 }
 
-/* The process's pool; NULL when there is no memory for it. */
+/* The process's pool, and its page (link/public.h); NULL when there is no memory for it. */
 struct gr_pool *gr_process_pool(struct gr_process *process);
+struct gr_public_page *gr_process_page(struct gr_process *process);
 
 #endif

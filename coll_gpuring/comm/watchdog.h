@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting: reports of ranks that wait too long. */
+/*
+ * Waiting: reports of ranks that wait too long. A wait of 0.1 s is also written where other processes
+ * can read it (link/public.h), and with the first report of a wait comes a table of all ranks of the
+ * node.
+ */
 #ifndef GR_COMM_WATCHDOG_H
 #define GR_COMM_WATCHDOG_H
 
@@ -27,7 +31,8 @@ struct gr_waiting {
     uint64_t seq;         /* number of the call */
     /* writes where the call stands and which ranks it waits for */
     void (*explain)(void *ctx, char *text, size_t size);
-    void *ctx; /* for explain, and for the function that polls */
+    void *ctx;                     /* for explain, and for the function that polls */
+    struct gr_public_queue *shown; /* to have the wait for others to read; NULL: nothing has */
 };
 
 /* Polls without progress of a blocking wait between two checks. */
@@ -41,6 +46,10 @@ struct gr_waiting {
  */
 bool gr_watch_idle(struct gr_watch *watch);
 int gr_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting);
+
+/* Print the table (link/public.h) at that signal, unless the application has a use for it. */
+void gr_watch_signal(struct gr_process *process, int number);
+void gr_watch_signal_end(int number);
 
 /* Poll (enum gr_status, or negative) until done, progressing MPI. 0, or GR_ERR_... */
 int gr_poll_to_end(int (*poll)(void *ctx, uint64_t *moved), const struct gr_waiting *waiting);

@@ -415,7 +415,8 @@ int gr_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue)
     struct gr_comm *comm = op->comm;
     int p = comm->size, rc, agreed;
     struct exchange x = {.p = p, .rank = comm->rank};
-    struct gr_waiting waiting = {comm, gr_calls[op->id].name, op->seq, exchange_explain, &x};
+    struct gr_waiting waiting = {comm, gr_calls[op->id].name, op->seq, exchange_explain,
+                                 &x,   queue->shown};
 
     x.records = gr_calloc((size_t) p, sizeof(*x.records));
     x.messages = gr_calloc(2 * (size_t) p, sizeof(struct gr_message *));

@@ -15,10 +15,12 @@
 #include "base/memory.h"
 #include "exec/gpu/leader.h"
 #include "link/fifo.h"
+#include "link/public.h"
 #include "link/team.h"
 #include "timing/port.h"
 #include "timing/timer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +74,27 @@ static struct small_links small_links(const struct gr_comm *comm)
                              : (struct small_links) {0, 0};
 }
 
-struct gr_op_queue *gr_queue_new(struct gr_comm *comm, uint32_t nsets, size_t mailbox_bytes)
+/* A record of the process's page for a queue. NULL: no memory. */
+static struct gr_public_queue *shown_of(const struct gr_comm *comm, enum gr_public_kind kind)
+{
+    struct gr_public_page *page = gr_process_page(comm->process);
+    struct gr_public_comm shown = {
+        /* the key is one job's */
+        .members = comm->key.members ^ gr_runtime_self().job * UINT64_C(0x9e3779b97f4a7c15),
+        .id = comm->id,
+        .count = comm->key.count,
+        .rank = comm->rank,
+        .size = comm->size,
+    };
+
+    if (NULL != comm->name) {
+        snprintf(shown.name, sizeof(shown.name), "%s", comm->name);
+    }
+    return NULL == page ? NULL : gr_public_take(page, kind, &shown);
+}
+
+struct gr_op_queue *gr_queue_new(struct gr_comm *comm, enum gr_public_kind kind, uint32_t nsets,
+                                 size_t mailbox_bytes)
 {
     const int64_t *value = comm->params.value;
     struct small_links small = small_links(comm);
@@ -105,7 +127,9 @@ struct gr_op_queue *gr_queue_new(struct gr_comm *comm, uint32_t nsets, size_t ma
         return NULL;
     }
     queue->team = gr_team_create(&params);
-    if (NULL == queue->team) {
+    queue->shown = NULL == queue->team ? NULL : shown_of(comm, kind);
+    if (NULL == queue->shown) {
+        gr_team_destroy(queue->team, NULL);
         free(queue);
         return NULL;
     }
@@ -121,7 +145,8 @@ int gr_queue_make(struct gr_comm *comm, enum gr_call_order order)
     if (NULL != comm->queues[order]) {
         return 0;
     }
-    queue = gr_queue_new(comm, GR_SETS, (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES]);
+    queue = gr_queue_new(comm, GR_PUBLIC_BLOCKING + order, GR_SETS,
+                         (size_t) comm->params.value[GR_PARAM_MAILBOX_BYTES]);
     if (NULL == queue) {
         return GR_ERR_NOMEM;
     }

@@ -190,7 +190,7 @@ static bool is_idle(struct gr_op_queue *queue)
 static void check(struct gr_op_queue *queue, unsigned each)
 {
     struct gr_op *op = first_of(queue);
-    struct gr_waiting waiting = {queue->comm, NULL, 0, gr_op_explain, op};
+    struct gr_waiting waiting = {queue->comm, NULL, 0, gr_op_explain, op, queue->shown};
 
     if (NULL != op) {
         waiting.what = gr_calls[op->id].name;
@@ -340,6 +340,7 @@ void gr_queue_free(struct gr_op_queue *queue)
     gr_net_leave(queue);
     gr_gpu_team_destroy(queue->gpu, NULL != process->pool);
     gr_team_destroy(queue->team, process->pool);
+    gr_public_give(process->page, queue->shown);
     for (k = 0; k < GR_NCHOSEN; k++) {
         free(queue->last[k]);
     }

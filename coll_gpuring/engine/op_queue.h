@@ -25,7 +25,8 @@ struct gr_op;
  * A queue without links. The communicator must outlive it. nsets: sets of its boards;
  * mailbox_bytes: largest post to a mailbox. NULL: no memory.
  */
-struct gr_op_queue *gr_queue_new(struct gr_comm *comm, uint32_t nsets, size_t mailbox_bytes);
+struct gr_op_queue *gr_queue_new(struct gr_comm *comm, enum gr_public_kind kind, uint32_t nsets,
+                                 size_t mailbox_bytes);
 
 /*
  * Make the communicator's queue for calls of an order, unless it is there. The caller holds

@@ -43,7 +43,7 @@ void gr_op_reset(struct gr_op *op, struct gr_comm *comm, struct gr_op_queue *que
 static int measure_now(struct gr_op_queue *queue, struct gr_op *op)
 {
     struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq, gr_network_explain,
-                                 NULL};
+                                 NULL,     queue->shown};
     struct gr_network_probe *probe = gr_network_new(queue, gr_setup_number(queue));
     int rc;
 
@@ -79,7 +79,7 @@ int gr_op_decide(struct gr_op_queue *queue, struct gr_op *op, enum gr_agreement_
     int rc = 0;
 
     op->data.spec.torus = comm->torus;
-    op->seq = ++queue->seq;
+    op->seq = ++queue->shown->seq;
     if (op->persistent && gr_network_wanted(queue)) {
         rc = measure_now(queue, op);
         if (0 != rc) {
@@ -181,7 +181,8 @@ static size_t persistent_mailbox_bytes(size_t post_bytes)
  */
 static int set_up(struct gr_op_queue *queue, struct gr_op *op)
 {
-    struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq, gr_setup_explain, NULL};
+    struct gr_waiting waiting = {op->comm, gr_calls[op->id].name, op->seq, gr_setup_explain,
+                                 NULL,     queue->shown};
     int rc = create_setups(op->comm->queues[GR_ORDER_BLOCKING], queue, op);
 
     while (0 == rc && NULL != op->setup) {
@@ -220,7 +221,7 @@ int gr_persistent_queue(struct gr_op *op, struct gr_op_queue **queue)
     size_t bytes = persistent_mailbox_bytes(op->data.post_bytes);
     int rc;
 
-    *queue = gr_queue_new(comm, persistent_sets(bytes), bytes);
+    *queue = gr_queue_new(comm, GR_PUBLIC_PERSISTENT, persistent_sets(bytes), bytes);
     if (NULL == *queue) {
         return GR_ERR_NOMEM;
     }

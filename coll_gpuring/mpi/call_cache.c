@@ -88,7 +88,8 @@ static int polled(struct gr_cached_call *cached, int rc)
         return rc > 0 ? GR_DONE : GR_AGAIN;
     }
     pair = gr_grouped_difference(&cached->run);
-    gr_report_difference(cached->queue->comm, cached->kind.id, cached->queue->seq, rc, &pair);
+    gr_report_difference(cached->queue->comm, cached->kind.id, cached->queue->shown->seq, rc,
+                         &pair);
     return rc;
 }
 
@@ -111,8 +112,12 @@ static void explain(void *ctx, char *text, size_t size)
 
 int mca_coll_gpuring_cached_wait(struct gr_cached_call *cached, int rc)
 {
-    const struct gr_waiting waiting = {cached->queue->comm, gr_calls[cached->kind.id].name,
-                                       cached->queue->seq, explain, cached};
+    const struct gr_waiting waiting = {cached->queue->comm,
+                                       gr_calls[cached->kind.id].name,
+                                       cached->queue->shown->seq,
+                                       explain,
+                                       cached,
+                                       cached->queue->shown};
     unsigned polls = gr_polls_per_progress();
     uint64_t moved = 0;
 
@@ -153,7 +158,7 @@ static void set_op(struct gr_mpi_op *op, const struct gr_cached_call *cached,
     base->choice.small = 0; /* the request may have served a call between nodes */
     base->exec = &gr_run_mailbox;
     base->has_buffers = true;
-    base->seq = ++cached->queue->seq;
+    base->seq = ++cached->queue->shown->seq;
     gr_grouped_hand_over(&base->run.mailbox, &cached->run);
     /* the cached call may go before this one is done */
     base->run.mailbox.whole.reducer.ctx = base->run.mailbox.now.reducer.ctx = &op->call;
@@ -175,7 +180,7 @@ bool mca_coll_gpuring_cached_begin(mca_coll_gpuring_module_t *module, const stru
     begun->rc = gr_queue_try_mail(cached->queue, &cached->run, GR_CALL_REDUCE == call->id);
     begun->cached = cached;
     if (1 == begun->rc) {
-        ++cached->queue->seq;
+        ++cached->queue->shown->seq;
         gr_cached_count(cached, begun->start, true);
         begun->cached = NULL;
     }

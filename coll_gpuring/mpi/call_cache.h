@@ -324,7 +324,7 @@ static GR_INLINE int gr_cached_run(mca_coll_gpuring_module_t *module, const stru
     if (cached->timed) {
         start = gr_runtime_now();
     }
-    ++cached->queue->seq;
+    ++cached->queue->shown->seq;
     gr_cached_set_buffers(&cached->run.whole, cached, call, id);
     /* no call of this order is before it */
     rc = gr_grouped_run(&cached->run, GR_CALL_REDUCE == id, &moved);

@@ -14,6 +14,7 @@
 #include "comm/params.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
+#include "comm/watchdog.h"
 #include "engine/op_queue.h"
 #include "exec/default_streams.h"
 #include "exec/setup.h"
@@ -30,6 +31,7 @@
 
 #include "base/memory.h"
 #include "link/pool.h"
+#include "link/public.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +201,7 @@ static int gpuring_open(void)
     mca_coll_gpuring_params_check();
     mca_coll_gpuring_report_open();
     modules_open();
+    gr_watch_signal(&gr_process, gr_settings.signal);
     (void) gr_reserve_make();
     return mca_coll_gpuring_modex_publish();
 }
@@ -224,6 +227,9 @@ static int gpuring_close(void)
     gr_order_close();
     gr_pool_close(gr_process.pool);
     gr_process.pool = NULL;
+    gr_watch_signal_end(gr_settings.signal);
+    gr_public_close(gr_process.page);
+    gr_process.page = NULL;
     (void) gr_reserve_release();
     mca_coll_gpuring_modex_close();
     return OMPI_SUCCESS;

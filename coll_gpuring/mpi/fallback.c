@@ -296,8 +296,12 @@ static int fall_back_blocking_split(mca_coll_gpuring_module_t *module, const str
                                     const struct gr_form *form)
 {
     const struct gr_call *rest = mca_coll_gpuring_p2p_split_rest(form->split);
-    struct gr_waiting waiting = {&module->comm, gr_calls[call->id].name, 0,
-                                 mca_coll_gpuring_p2p_split_explain, form->split};
+    const struct gr_op_queue *queue = module->comm.queues[GR_ORDER_BLOCKING];
+    struct gr_waiting waiting = {.comm = &module->comm,
+                                 .what = gr_calls[call->id].name,
+                                 .explain = mca_coll_gpuring_p2p_split_explain,
+                                 .ctx = form->split,
+                                 .shown = NULL == queue ? NULL : queue->shown};
     uint64_t moved = 0;
     int rc = mca_coll_gpuring_p2p_split_start(form->split), status;
 

@@ -154,6 +154,10 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"timeout_abort", USER, GR_KIND_INT, -1, 0, 0, 1, &gr_settings.timeout_abort,
      "1: abort the job when a rank has waited for coll_gpuring_timeout seconds; 0 (default): "
      "keep waiting"},
+    {"signal", USER, GR_KIND_INT, -1, 0, 0, 31, &gr_settings.signal,
+     "Number of a signal, such as 10 (SIGUSR1), at which ranks that wait print a table of the "
+     "ranks "
+     "of their node; ignored if the application uses that signal. 0 (default): none"},
     {"progress_thread", USER, GR_KIND_INT, -1, -1, -1, 1, &gr_settings.progress_thread,
      "1: a thread in each process progresses nonblocking and persistent collectives while the "
      "application computes; 0: only MPI calls progress them; -1 (default): a thread once there is "

@@ -62,7 +62,7 @@ struct gr_param_row {
     const char *help;  /* GR_KIND_ALGORITHM: of what; the names are those of the registry */
 };
 
-#define GR_PARAM_ROWS 44
+#define GR_PARAM_ROWS 45
 
 extern const struct gr_param_row mca_coll_gpuring_param_rows[]; /* [GR_PARAM_ROWS] */
 

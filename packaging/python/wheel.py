@@ -31,6 +31,7 @@ gpuring_ab = gpuring:ab
 gpuring_abi = gpuring:abi
 gpuring_choices = gpuring:choices
 gpuring_sched = gpuring:sched
+gpuring_top = gpuring:top
 """
 LEFT_OUT = re.compile(r"modulefiles/|share/|SHA256SUMS$|bin/(gpuring-install|gpuring_bench|gpuring_tune|torus_sim)$")
 TEXTS = "share/doc/gpuring/"

@@ -11,6 +11,8 @@
  *     crash   rank 1 gets SIGSEGV, for which Open MPI has a handler
  *     sleep   rank 1 sleeps SECONDS (default 3)
  *     loop    all ranks call for SECONDS (default 60); the script kills them
+ *     cross   rank 1 calls on another communicator than the others, which wait for it, as it for them
+ *     other   rank 1 reduces, the others broadcast, to and from rank 1: likewise
  *
  * Each rank prints "# rank R pid P"; rank 1 prints "# rank 1 stalls" just before it does.
  */
@@ -62,6 +64,24 @@ static void stall(const char *mode, int seconds)
         raise(SIGSEGV);
     } else {
         raise(0 == strcmp(mode, "kill") ? SIGKILL : SIGSTOP);
+    }
+}
+
+/* Calls that never end. */
+static void part_ways(const char *mode, MPI_Comm comm)
+{
+    int in = 1, out = 0;
+    MPI_Comm other;
+
+    if (0 == strcmp(mode, "cross")) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &other);
+        MPI_Comm_set_name(other, "other communicator");
+        MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, other);
+        MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, 1 == test_rank ? other : comm);
+    } else if (1 == test_rank) {
+        MPI_Reduce(&in, &out, 1, MPI_INT, MPI_SUM, 1, comm);
+    } else {
+        MPI_Bcast(&out, 1, MPI_INT, 1, comm);
     }
 }
 
@@ -125,6 +145,8 @@ int main(int argc, char **argv)
     if (0 == strcmp(mode, "loop")) {
         tap_note("looping");
         ok = loop(&c, seconds) && ok;
+    } else if (0 == strcmp(mode, "cross") || 0 == strcmp(mode, "other")) {
+        part_ways(mode, comm);
     } else if (1 == test_rank) {
         stall(mode, seconds);
     }

@@ -10,7 +10,7 @@ os.environ.pop("OMPI_MCA_pml", None)  # as users have it
 
 PARAMETERS = """priority host algorithm algorithm_allreduce algorithm_allgather algorithm_reduce_scatter algorithm_bcast
 algorithm_reduce algorithm_alltoall algorithm_barrier channels slots slot_bytes mailbox_bytes single_copy measure tune_file
-pack_mib setup_mib torus timeout timeout_abort progress_thread pool_mib report verbose cuda device_channels device_slots
+pack_mib setup_mib torus timeout timeout_abort signal progress_thread pool_mib report verbose cuda device_channels device_slots
 device_slot_bytes device_pool_mib protocol stage_bytes zero_copy step_sync nodes nodes_ask nodes_transport nodes_direct
 nodes_channels nodes_rails nodes_latency nodes_mbit nodes_zero_copy""".split()
 EIGHT = tuple(f"^count coll_gpuring_calls_{c} [1-9]" for c in (

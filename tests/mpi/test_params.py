@@ -61,6 +61,7 @@ nodes_channels 17 allowed 1..16
 nodes_latency -1 allowed 0..1000000
 nodes_mbit -5 allowed 0..
 timeout_abort 2 allowed 0..1
+signal 32 allowed 0..31
 timeout abc allowed 0..
 timeout 1m allowed 0..
 pool_mib 0 allowed 1..

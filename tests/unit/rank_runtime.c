@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "link/pool.h"
+#include "link/public.h"
 #include "net/transport.h"
 
 #include <sched.h>
@@ -456,6 +457,7 @@ void rr_world_free(struct rr_world *world)
         gr_comm_free(&rank->comm);
         gr_failures_close(&rank->process);
         gr_pool_close(rank->process.pool);
+        gr_public_close(rank->process.page);
         free_letters(rank->letters);
         free_letters(rank->job_messages);
     }

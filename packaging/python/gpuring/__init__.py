@@ -36,3 +36,8 @@ def choices():
 def sched():
     """gpuring_sched"""
     _run("gpuring_sched")
+
+
+def top():
+    """gpuring_top"""
+    _run("gpuring_top")
