@@ -125,7 +125,7 @@ static inline void gr_comm_end_writing(struct gr_comm *comm)
 /* What to call a communicator in messages; MPI gives no name to some (MPI_Intercomm_merge). */
 static inline const char *gr_comm_name(const struct gr_comm *comm)
 {
-    return '\0' == comm->name[0] ? "a communicator without name" : comm->name;
+    return NULL == comm->name || '\0' == comm->name[0] ? "a communicator without name" : comm->name;
 }
 
 /* What it makes of the network that was measured between its nodes. */

@@ -115,7 +115,7 @@ static void show(struct gr_watch *watch, const struct gr_waiting *w, double t)
 
     snprintf(wait.call, sizeof(wait.call), "%s", w->what);
     w->explain(w->ctx, wait.what, sizeof(wait.what));
-    gr_public_set_wait(w->shown, w->comm->name, &wait);
+    gr_public_set_wait(w->shown, gr_comm_name(w->comm), &wait);
     watch->shown = w->shown;
     watch->showed = t;
     answer(w, t);

@@ -87,9 +87,7 @@ static struct gr_public_queue *shown_of(const struct gr_comm *comm, enum gr_publ
         .size = comm->size,
     };
 
-    if (NULL != comm->name) {
-        snprintf(shown.name, sizeof(shown.name), "%s", comm->name);
-    }
+    snprintf(shown.name, sizeof(shown.name), "%s", gr_comm_name(comm));
     return NULL == page ? NULL : gr_public_take(page, kind, &shown);
 }
 

@@ -359,8 +359,7 @@ void gr_public_print_group(const struct gr_public_rows *rows, const struct gr_pu
     int seen = 0;
     size_t k;
 
-    snprintf(text, sizeof(text), "%s (id %u), %d ranks, %s calls:",
-             '\0' == comm->name[0] ? "a communicator without name" : comm->name, comm->id,
+    snprintf(text, sizeof(text), "%s (id %u), %d ranks, %s calls:", comm->name, comm->id,
              comm->size, kind_names[group->row[0].kind]);
     line(text);
     snprintf(text, sizeof(text), "%5s %-12s %7s %-14s %8s %6s  %s", "rank", "host", "pid", "call",

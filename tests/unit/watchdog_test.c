@@ -11,6 +11,8 @@
 #include "comm/params.h"
 #include "comm/runtime.h"
 
+#include "link/public.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,18 +81,25 @@ static void explain(void *ctx, char *text, size_t size)
     memset(text, 0, size);
 }
 
-/* Poll in vain for so many seconds; a poll takes `each` seconds. */
-static void poll_for(struct gr_watch *watch, double seconds, double each)
+static void poll_as(const struct gr_waiting *waiting, struct gr_watch *watch, double seconds,
+                    double each)
 {
-    static struct gr_comm comm = {.name = "waiting"};
-    const struct gr_waiting waiting = {.comm = &comm, .what = "bcast", .explain = explain};
     double end = sim.now + seconds;
 
     while (sim.now < end) {
         sim.now += each;
         assert_true(gr_watch_idle(watch));
-        assert_int_equal(gr_watch_vain(watch, GR_POLLS_PER_CHECK_BLOCKING, &waiting), 0);
+        assert_int_equal(gr_watch_vain(watch, GR_POLLS_PER_CHECK_BLOCKING, waiting), 0);
     }
+}
+
+/* Poll in vain for so many seconds; a poll takes `each` seconds. */
+static void poll_for(struct gr_watch *watch, double seconds, double each)
+{
+    static struct gr_comm comm = {.name = "waiting"};
+    const struct gr_waiting waiting = {.comm = &comm, .what = "bcast", .explain = explain};
+
+    poll_as(&waiting, watch, seconds, each);
 }
 
 static int begin(void **state)
@@ -170,9 +179,31 @@ static void progress_begins_the_time_anew(void **state)
     assert_int_equal(sim.reports, 0);
 }
 
+/* Readers do not have to know that MPI gives some communicators no name. */
+static void others_read_of_a_wait(void **state)
+{
+    static struct gr_public_page page;
+    static struct gr_process process = {.page = &page};
+    static struct gr_comm comm = {.name = "", .process = &process};
+    struct gr_public_queue shown = {.seq = 7};
+    const struct gr_waiting waiting = {
+        .comm = &comm, .what = "bcast", .explain = explain, .shown = &shown};
+    struct gr_watch watch = {0};
+
+    (void) state;
+    poll_as(&waiting, &watch, 0.5, 1e-6);
+    assert_true(shown.wait.since > 0);
+    assert_string_equal(shown.wait.call, "bcast");
+    assert_string_equal(shown.comm.name, "a communicator without name");
+    watch.moved++;
+    assert_false(gr_watch_idle(&watch));
+    assert_true(0 == shown.wait.since);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(others_read_of_a_wait, begin),
         cmocka_unit_test_setup(fast_polls_report_once_a_timeout, begin),
         cmocka_unit_test_setup(slow_polls_report_too, begin),
         cmocka_unit_test_setup(polls_that_are_fast_again_read_the_clock_seldom, begin),
