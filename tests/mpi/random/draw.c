@@ -440,9 +440,11 @@ bool program_of_cases(struct program *p, uint64_t seed, long *next, int ranks,
                             .op = (int) (*next % num_operations),
                             .signs = options->beyond,
                             .key = rng_key(seed, (uint64_t) *next, 6)};
-        s->count = count_of_case(s, big, ranks);
         s->root = (int) (s->key / 64 % MAX_ROOT);
-        p->n += has_case(options->profile, s, big);
+        if (has_case(options->profile, s, big)) { /* else the type may have no bytes here */
+            s->count = count_of_case(s, big, ranks);
+            p->n++;
+        }
     }
     return p->n > 0;
 }
