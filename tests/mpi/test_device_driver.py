@@ -31,7 +31,7 @@ toolkit = int(re.search("^GR_CUDA_TOOLKIT = (.*)", Path(os.environ.get("builddir
 older = toolkit // 1000 * 1000 - 10
 if Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists():
     not_late = "there is a device"
-elif "\nmca:accelerator:cuda:" in ompi_info("--parsable"):
+elif "\nmca:accelerator:cuda:" in ompi_info("--parsable", env=DEVICES):  # it needs the driver to be loaded itself
     not_late = "this Open MPI loads it in MPI_Init"
 else:
     not_late = None

@@ -50,10 +50,10 @@ def in_make(target):
     return subprocess.run(make, env=clean, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def ompi_info(*options):
-    """What it prints."""
+def ompi_info(*options, env=None):
+    """What it prints, with env beside what is in the environment."""
     words = [os.environ.get("OMPI_INFO", "ompi_info"), *options]
-    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False).stdout
+    return subprocess.run(words, env=os.environ | (env or {}), stdout=subprocess.PIPE, text=True, check=False).stdout
 
 
 if os.environ.get("OMPI_LOADS") == "no":  # PyPI's: mpirun does not add its own folder
