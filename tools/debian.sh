@@ -53,6 +53,7 @@ mount --bind "$dir" "$dir" # a mount of its own, so that tests may have mount na
 mount --bind /proc "$dir/proc"
 mount --bind /sys "$dir/sys"
 mount --bind /dev/shm "$dir/dev/shm"
+mount --bind /dev/pts "$dir/dev/pts"
 if [ -d /dev/net ]; then
     mkdir -p "$dir/dev/net"
     mount --bind /dev/net "$dir/dev/net"
