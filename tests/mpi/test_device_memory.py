@@ -31,7 +31,7 @@ test_rows = table(
     row("devices that do not reach each other: the same", 4, f"FAKECUDA_PEER=none {CROSSED}", good_on_devices, also={
         "devices that do not reach each other: said once": UNMAPPED}),
     row("everything, links in pinned host memory", 3, f"FAKECUDA_IPC=none {SMALL} -- {ANY_CASE}", good_on_devices),
-    row("the same links, used again", "| 2", f"FAKECUDA_IPC=none {SMALL} -- persistent types", good_on_devices),
+    row("the same links, used again", "| 2", f"FAKECUDA_IPC=none {SMALL} -- persistent", good_on_devices),
     row("everything, memory of a device that is out of reach", "2 | 3",
         f"FAKECUDA_PEER=none GPURING_MEMORY=mixed {SMALL} -- {ANY_CASE}", good_on_devices),
     row("device memory is full: staged", 3, f"FAKECUDA_MEM=2 {CROSSED}", good_by_staging, also={
