@@ -361,13 +361,13 @@ void gr_queue_append(struct gr_op *op)
     }
 }
 
-int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped *run, bool is_reduce)
+int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped *run)
 {
     int rc = GR_NO_MAIL;
 
     if (0 == queue->comm->failed && gr_try(&queue->busy)) {
         if (NULL == queue->head) {
-            rc = gr_grouped_run(run, is_reduce, &queue->watch.moved);
+            rc = gr_grouped_run(run);
         }
         gr_unlock(&queue->busy);
     }

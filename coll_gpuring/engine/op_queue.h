@@ -90,7 +90,7 @@ void gr_queue_append(struct gr_op *op);
  * adds an op at once that goes on with the call, by gr_queue_go_on(). Only one thread may add ops to
  * the queue meanwhile.
  */
-int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped *run, bool is_reduce);
+int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped *run);
 void gr_queue_go_on(struct gr_op *op);
 
 /* ---- all queues with nonblocking ops ---- */

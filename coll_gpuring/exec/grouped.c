@@ -241,7 +241,7 @@ void gr_grouped_begin(struct gr_grouped *c)
     const struct gr_mailbox_call *w = &c->whole;
 
     if (1 == c->levels) {
-        gr_mailbox_begin_again(&c->boards->box, &c->whole, GR_COLL_REDUCE == w->coll);
+        gr_mailbox_begin_again(&c->boards->box, &c->whole);
         return;
     }
     c->acc = GR_COLL_REDUCE_SCATTER == w->coll ||
@@ -306,6 +306,14 @@ int gr_grouped_poll(struct gr_grouped *c, uint64_t *moved)
         }
         set_step(c);
     }
+}
+
+int gr_grouped_run_steps(struct gr_grouped *c)
+{
+    uint64_t moved = 0;
+
+    gr_grouped_begin(c);
+    return gr_grouped_poll(c, &moved);
 }
 
 /* ---- in words ---- */

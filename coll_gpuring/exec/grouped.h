@@ -63,16 +63,16 @@ int gr_grouped_poll(struct gr_grouped *call, uint64_t *moved);
  * Begin a call that was prepared, and go on as far as possible: as gr_grouped_begin() and
  * gr_grouped_poll(), inline for the one step of a call among few.
  */
-static GR_INLINE int gr_grouped_run(struct gr_grouped *call, bool is_reduce, uint64_t *moved)
+int gr_grouped_run_steps(struct gr_grouped *call);
+static GR_INLINE int gr_grouped_run(struct gr_grouped *call)
 {
     struct gr_mailbox *box = &call->boards->box;
 
     if (1 != call->levels) {
-        gr_grouped_begin(call);
-        return gr_grouped_poll(call, moved);
+        return gr_grouped_run_steps(call);
     }
-    gr_mailbox_begin_again(box, &call->whole, is_reduce);
-    return gr_mailbox_post(box, &call->whole) ? gr_mailbox_take(box, &call->whole, moved) : 0;
+    gr_mailbox_begin_again(box, &call->whole);
+    return gr_mailbox_post(box, &call->whole) ? gr_mailbox_try_take(box, &call->whole) : 0;
 }
 
 /* Let `to` go on with a call that was begun, in the place of `from`, which may begin another. */

@@ -22,10 +22,11 @@ size_t gr_mailbox_bytes(enum gr_coll coll, int p, size_t total_bytes, size_t lar
     return GR_COLL_ALLGATHER == coll && !gr_is_grouped(p) ? largest_block_bytes : total_bytes;
 }
 
-/* The epoch's set on rank's board. */
-static inline unsigned char *set_of(const struct gr_mailbox *box, int rank, uint64_t epoch)
+/* The call's set on rank's board. */
+static inline unsigned char *set_of(const struct gr_mailbox *box, int rank,
+                                    const struct gr_mailbox_call *call)
 {
-    return box->boards[rank].sets + gr_mailbox_set(box, epoch);
+    return box->boards[rank].sets + call->at;
 }
 
 int gr_mailbox_find_freed(struct gr_mailbox *box, uint64_t epoch)
@@ -40,8 +41,34 @@ int gr_mailbox_find_freed(struct gr_mailbox *box, uint64_t epoch)
             least = gr_epochs_after(least, consumed) > 0 ? consumed : least;
         }
     }
-    box->freed = least;
-    return gr_set_is_free(box, epoch, least);
+    box->full = gr_mailbox_first_full(box, least);
+    return gr_epochs_after(box->full, epoch) > 0;
+}
+
+/*
+ * Receivers read the set's first line again and again, so of a long post it is written last: it would
+ * leave this core's cache while the rest is copied.
+ */
+void gr_mailbox_write(unsigned char *set, const struct gr_mailbox_call *call)
+{
+    size_t bytes = call->post_bytes;
+
+    if (bytes > GR_LONG_POST) {
+        memcpy(set + GR_CACHE_LINE, call->in + GR_FIRST_LINE, bytes - GR_FIRST_LINE);
+        bytes = GR_FIRST_LINE;
+    }
+    *gr_board_label(set) = call->kind | call->post_bytes;
+    memcpy(set + GR_SET_HEAD, call->in, bytes);
+    atomic_store_explicit(gr_board_epoch(set), call->epoch, memory_order_release);
+}
+
+void gr_mailbox_prefetch_lines(const unsigned char *set, size_t bytes)
+{
+    size_t at;
+
+    for (at = GR_CACHE_LINE; at < GR_SET_HEAD + bytes; at += GR_CACHE_LINE) {
+        gr_prefetch_write(set + at);
+    }
 }
 
 static size_t block_count(const struct gr_mailbox_call *call, int r)
@@ -128,7 +155,7 @@ static int taken_next(const struct gr_mailbox *box, const struct gr_mailbox_call
 static inline const unsigned char *posted_by(const struct gr_mailbox *box,
                                              struct gr_mailbox_call *call, int r, size_t bytes)
 {
-    unsigned char *set = set_of(box, r, call->epoch);
+    unsigned char *set = set_of(box, r, call);
     uint64_t label = call->kind | bytes;
 
     if (call->epoch != atomic_load_explicit(gr_board_epoch(set), memory_order_acquire)) {
@@ -155,14 +182,14 @@ static inline void prefetch_read(const unsigned char *data, size_t bytes)
 {
     size_t at;
 
-    for (at = GR_CACHE_LINE - GR_SET_HEAD; at < bytes && at < PREFETCH_READ; at += GR_CACHE_LINE) {
+    for (at = GR_FIRST_LINE; at < bytes && at < PREFETCH_READ; at += GR_CACHE_LINE) {
         __builtin_prefetch(data + at, 0);
     }
 }
 
 /* Reduce a part of all ranks' posts. Returns whether all have been taken. */
 static GR_INLINE int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call,
-                                    const struct part *part, uint64_t *moved)
+                                    const struct part *part)
 {
     size_t elem = call->reducer.elem_bytes, offset = part->at * elem;
     const unsigned char *own = NULL, *first = call->out, *data;
@@ -190,51 +217,51 @@ static GR_INLINE int take_reduction(struct gr_mailbox *box, struct gr_mailbox_ca
         prefetch_read(box->rank == r ? first : data, part->n * elem);
         gr_reduce_pair(&call->reducer, call->out, first, data, part->n);
         first = call->out;
-        *moved += 1 == r ? 2 : 1;
+        box->moved += 1 == r ? 2 : 1;
     }
     return 1;
 }
 
-static int take_vector(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+static int take_vector(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
     struct part part = {.all = call->count, .at = 0, .n = call->count};
 
-    return take_reduction(box, call, &part, moved);
+    return take_reduction(box, call, &part);
 }
 
 /*
  * The vectors of two ranks, of one cache line each. This rank's is read where it was posted, so that
  * its input may overlap the output in any way.
  */
-static int take_pair(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+static int take_pair(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
     const int other = 1 - box->rank;
     const unsigned char *own = call->in, *data;
 
-    data = posted_by(box, call, other, call->count * call->reducer.elem_bytes);
+    data = posted_by(box, call, other, call->bytes);
     if (NULL == data) {
         call->next = other;
         return 0;
     }
     if (0 != call->post_bytes) {
-        own = set_of(box, box->rank, call->epoch) + GR_SET_HEAD;
+        own = box->mine + call->at + GR_SET_HEAD;
     }
+    box->moved += 2;
     gr_reduce_pair(&call->reducer, call->out, 0 == other ? data : own, 0 == other ? own : data,
                    call->count);
-    *moved += 2;
     return 1;
 }
 
-static int take_scatter(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+static int take_scatter(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
     struct part part = {.all = scattered_count(box, call),
                         .at = block_at(call, box->rank),
                         .n = block_count(call, box->rank)};
 
-    return take_reduction(box, call, &part, moved);
+    return take_reduction(box, call, &part);
 }
 
-static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
     size_t elem = call->reducer.elem_bytes, n;
     const unsigned char *from;
@@ -255,15 +282,15 @@ static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
         if (to != from) {
             memmove(to, from, n); /* this rank's own block may overlap */
         }
-        ++*moved;
+        ++box->moved;
     }
     return 1;
 }
 
 /* The block for this rank that each rank has posted. */
-static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    size_t bytes = call->count * call->reducer.elem_bytes;
+    size_t bytes = call->bytes;
     const unsigned char *from;
     unsigned char *to;
     int r;
@@ -279,38 +306,47 @@ static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call, uin
         if (to != from) {
             memmove(to, from, bytes);
         }
-        ++*moved;
+        ++box->moved;
     }
     return 1;
 }
 
-static int take_bcast(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+/* Copy bytes; fast where they are one element. */
+static inline void copy_few(unsigned char *to, const unsigned char *from, size_t bytes)
 {
-    size_t bytes = call->count * call->reducer.elem_bytes;
+    if (8 == bytes) {
+        memcpy(to, from, 8);
+    } else if (4 == bytes) {
+        memcpy(to, from, 4);
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+static int take_bcast(struct gr_mailbox *box, struct gr_mailbox_call *call)
+{
     const unsigned char *from;
 
-    if (bytes > 0) {
+    if (call->bytes > 0) {
         call->next = call->root;
-        from = posted_by(box, call, call->root, bytes);
+        from = posted_by(box, call, call->root, call->bytes);
         if (NULL == from) {
             return 0;
         }
-        gr_copy_few(call->out, from, bytes);
-        ++*moved;
+        copy_few(call->out, from, call->bytes);
+        ++box->moved;
     }
     return 1;
 }
 
 /* Whether all ranks have posted: then all have entered. */
-static int take_tokens(struct gr_mailbox *box, struct gr_mailbox_call *call, uint64_t *moved)
+static int take_tokens(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    size_t bytes = call->count * call->reducer.elem_bytes;
-
     for (; call->next < box->p; call->next++) {
-        if (call->next != box->rank && NULL == posted_by(box, call, call->next, bytes)) {
+        if (call->next != box->rank && NULL == posted_by(box, call, call->next, call->bytes)) {
             return 0;
         }
-        ++*moved;
+        ++box->moved;
     }
     return 1;
 }
@@ -326,13 +362,13 @@ void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *ca
 {
     bool root = box->rank == call->root;
     bool takes = GR_COLL_BCAST == call->coll ? !root : GR_COLL_REDUCE != call->coll || root;
-    size_t bytes = call->count * call->reducer.elem_bytes;
-
+    call->bytes = call->count * call->reducer.elem_bytes;
     call->post_bytes = post_count(box, call) * call->reducer.elem_bytes;
     assert(call->post_bytes <= gr_mailbox_room(box));
+    call->expected = 0;
     call->take = takes ? take[call->coll] : NULL;
-    if (take_vector == call->take && 2 == box->p && 0 != bytes &&
-        bytes <= GR_CACHE_LINE - GR_SET_HEAD) {
+    if (take_vector == call->take && 2 == box->p && 0 != call->bytes &&
+        call->bytes <= GR_FIRST_LINE) {
         call->take = take_pair;
     }
 }
@@ -340,7 +376,7 @@ void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *ca
 void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
     gr_mailbox_prepare(box, call);
-    gr_mailbox_begin_again(box, call, false);
+    gr_mailbox_begin_again(box, call);
 }
 
 void gr_mailbox_tell_taken(struct gr_mailbox *box)
@@ -353,7 +389,7 @@ void gr_mailbox_tell_taken(struct gr_mailbox *box)
                                   memory_order_release);
         }
     }
-    box->acked = box->taken;
+    box->tell = box->taken + box->nsets / 2;
 }
 
 struct gr_label_pair gr_mailbox_difference(const struct gr_mailbox *box,
@@ -361,9 +397,8 @@ struct gr_label_pair gr_mailbox_difference(const struct gr_mailbox *box,
 {
     int r = taken_next(box, call);
 
-    return (struct gr_label_pair) {.rank = r,
-                                   .posted = *gr_board_label(set_of(box, r, call->epoch)),
-                                   .expected = call->expected};
+    return (struct gr_label_pair) {
+        .rank = r, .posted = *gr_board_label(set_of(box, r, call)), .expected = call->expected};
 }
 
 int gr_mailbox_difference_code(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
@@ -376,7 +411,7 @@ int gr_mailbox_difference_code(const struct gr_mailbox *box, const struct gr_mai
 struct gr_awaited gr_mailbox_awaits(const struct gr_mailbox *box,
                                     const struct gr_mailbox_call *call)
 {
-    unsigned char *set = set_of(box, taken_next(box, call), call->epoch);
+    unsigned char *set = set_of(box, taken_next(box, call), call);
 
     return (struct gr_awaited) {.word = gr_board_epoch(set), .value = call->epoch};
 }
@@ -393,8 +428,10 @@ int gr_mailbox_waits_for(const struct gr_mailbox *box, const struct gr_mailbox_c
     }
     for (r = 0; r < box->p; r++) {
         if (r != box->rank &&
-            !gr_set_is_free(box, call->epoch,
-                            atomic_load_explicit(&mine->users[r].word, memory_order_relaxed))) {
+            gr_epochs_after(
+                call->epoch,
+                gr_mailbox_first_full(
+                    box, atomic_load_explicit(&mine->users[r].word, memory_order_relaxed))) >= 0) {
             ranks[n++] = r;
         }
     }

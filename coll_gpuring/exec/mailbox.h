@@ -61,9 +61,8 @@ size_t gr_mailbox_bytes(enum gr_coll coll, int p, size_t total_bytes, size_t lar
 
 struct gr_mailbox_call;
 
-/* Takes other ranks' posts; returns whether it has all. *moved: as of gr_mailbox_take(). */
-typedef int gr_mailbox_take_fn(struct gr_mailbox *box, struct gr_mailbox_call *call,
-                               uint64_t *moved);
+/* Takes other ranks' posts; returns whether it has all. */
+typedef int gr_mailbox_take_fn(struct gr_mailbox *box, struct gr_mailbox_call *call);
 
 /*
  * One call. Buffers belong to the caller, who keeps them until the call is done. in and out may
@@ -94,10 +93,12 @@ struct gr_mailbox_call {
     struct gr_reducer reducer; /* elem_bytes always; the functions only for reductions */
 
     /* Private. */
+    size_t bytes;             /* of the vector, or of each block where counts is NULL */
     size_t post_bytes;        /* what this rank posts; 0: nothing */
     gr_mailbox_take_fn *take; /* NULL: it takes nothing */
     uint64_t epoch;
-    int next; /* ranks whose data have been taken; a bcast's root while it is awaited */
+    size_t at; /* of the epoch's set among the sets of a board */
+    int next;  /* ranks whose data have been taken; a bcast's root while it is awaited */
     /* after an error: the label that the next post to be taken should have. Else 0 */
     uint64_t expected;
 };
@@ -108,40 +109,27 @@ void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *ca
 /* Prepare the call, and give it its epoch, the next one of the mailbox. */
 void gr_mailbox_begin(struct gr_mailbox *box, struct gr_mailbox_call *call);
 
-/*
- * The same for a call that was prepared before, for other buffers perhaps. Only a reduce is prepared
- * again: its root posts nothing where its input does not overlap its output.
- */
-static GR_INLINE void gr_mailbox_begin_again(struct gr_mailbox *box, struct gr_mailbox_call *call,
-                                             bool is_reduce)
-{
-    if (is_reduce) {
-        gr_mailbox_prepare(box, call);
-    }
-    call->epoch = ++box->begun;
-    call->next = 0;
-    call->expected = 0;
-}
-
 /* Offset of the epoch's set among the sets of a board. */
 static inline size_t gr_mailbox_set(const struct gr_mailbox *box, uint64_t epoch)
 {
     return (epoch & (box->nsets - 1)) * box->stride;
 }
 
+/*
+ * The same for a call that was prepared before, and has met no error. A reduce is prepared again for
+ * other buffers: its root posts nothing where its input does not overlap its output.
+ */
+static GR_INLINE void gr_mailbox_begin_again(struct gr_mailbox *box, struct gr_mailbox_call *call)
+{
+    call->epoch = ++box->begun;
+    call->at = gr_mailbox_set(box, call->epoch);
+    call->next = 0;
+}
+
 /* How far epoch a is after b, which may be after a. Epochs wrap, so only differences count. */
 static inline int64_t gr_epochs_after(uint64_t a, uint64_t b)
 {
     return (int64_t) (a - b);
-}
-
-/*
- * Whether the set of `epoch` is free, where all have completed `consumed`. That may be more than
- * this rank has: others that only post may be ahead.
- */
-static inline int gr_set_is_free(const struct gr_mailbox *box, uint64_t epoch, uint64_t consumed)
-{
-    return gr_epochs_after(epoch, consumed) <= (int64_t) box->nsets;
 }
 
 /* Read the consumed epochs of all readers of this rank's board. 1: the set of `epoch` is free. */
@@ -160,42 +148,33 @@ static inline void gr_prefetch_write(const unsigned char *line)
 #endif
 }
 
+/*
+ * Write a call's post of `bytes`, which are few, into its set; the epoch last. bytes is
+ * call->post_bytes, which compilers do not take for constant.
+ */
+static GR_INLINE void gr_mailbox_write_few(unsigned char *set, const struct gr_mailbox_call *call,
+                                           size_t bytes)
+{
+    *gr_board_label(set) = call->kind | bytes;
+    memcpy(set + GR_SET_HEAD, call->in, bytes);
+    atomic_store_explicit(gr_board_epoch(set), call->epoch, memory_order_release);
+}
+
 /* A post of more bytes than this takes so long that its first line may be lost meanwhile. */
 #define GR_LONG_POST ((size_t) 256)
 
-/* Copy bytes; fast where they are one element. */
-static inline void gr_copy_few(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-    if (8 == bytes) {
-        memcpy(to, from, 8);
-    } else if (4 == bytes) {
-        memcpy(to, from, 4);
-    } else if (1 == bytes) { /* a barrier's */
-        *to = *from;
-    } else {
-        memcpy(to, from, bytes);
-    }
-}
+/* The same of any number of bytes. */
+void gr_mailbox_write(unsigned char *set, const struct gr_mailbox_call *call);
+
+/* Bytes of a post in the line of the epoch. */
+#define GR_FIRST_LINE (GR_CACHE_LINE - GR_SET_HEAD)
+
+/* Prefetch a set for writing so many bytes, all but the first line. */
+void gr_mailbox_prefetch_lines(const unsigned char *set, size_t bytes);
 
 /*
- * Copy a post into its set, all but the epoch. Receivers read the set's first line again and again,
- * so of a long post it is written last: it would leave this core's cache while the rest is copied.
- */
-static inline void gr_write_post(unsigned char *set, uint64_t label, const unsigned char *in,
-                                 size_t bytes)
-{
-    const size_t first = GR_CACHE_LINE - GR_SET_HEAD;
-
-    if (bytes > GR_LONG_POST) {
-        memcpy(set + GR_CACHE_LINE, in + first, bytes - first);
-        bytes = first;
-    }
-    *gr_board_label(set) = label;
-    gr_copy_few(set + GR_SET_HEAD, in, bytes);
-}
-
-/*
- * Post the call; all calls before it have been posted. 1; 0: its set is in use, try again.
+ * Post the call; all calls before it have been posted. 1; 0: its set is in use, try again. What is
+ * rare is in functions of its own: so compilers save few registers.
  *
  * Where box->prefetches, the set of the next call is prefetched for writing: otherwise that post
  * would have to wait for the caches of the readers, which still hold it. The next call is taken to
@@ -203,26 +182,34 @@ static inline void gr_write_post(unsigned char *set, uint64_t label, const unsig
  */
 static GR_INLINE int gr_mailbox_post(struct gr_mailbox *box, const struct gr_mailbox_call *call)
 {
-    size_t bytes = call->post_bytes, next_bytes = box->posted_bytes, at;
-    uint64_t epoch = call->epoch;
+    size_t bytes = call->post_bytes, next_bytes;
     unsigned char *set, *next;
 
-    if (!gr_set_is_free(box, epoch, box->freed) && !gr_mailbox_find_freed(box, epoch)) {
+    if (call->epoch == box->full && !gr_mailbox_find_freed(box, call->epoch)) {
         return 0;
     }
-    assert(epoch == box->posted + 1);
-    box->posted = epoch;
-    if (bytes > 0) {
-        set = box->mine + gr_mailbox_set(box, epoch);
-        gr_write_post(set, call->kind | bytes, call->in, bytes);
-        atomic_store_explicit(gr_board_epoch(set), epoch, memory_order_release);
+    assert(call->epoch == box->posted + 1);
+    box->posted = call->epoch;
+    set = box->mine + call->at;
+    if (8 == bytes) {
+        gr_mailbox_write_few(set, call, 8);
+    } else if (4 == bytes) {
+        gr_mailbox_write_few(set, call, 4);
+    } else if (1 == bytes) { /* a barrier's */
+        gr_mailbox_write_few(set, call, 1);
+    } else if (0 != bytes) {
+        gr_mailbox_write(set, call);
     }
     if (box->prefetches) {
-        next = box->mine + gr_mailbox_set(box, epoch + 1);
-        for (at = 0; 0 != next_bytes && at < GR_SET_HEAD + next_bytes; at += GR_CACHE_LINE) {
-            gr_prefetch_write(next + at);
+        next_bytes = box->posted_bytes;
+        box->posted_bytes = call->post_bytes;
+        if (0 != next_bytes) {
+            next = box->mine + gr_mailbox_set(box, call->epoch + 1);
+            gr_prefetch_write(next);
+            if (next_bytes > GR_FIRST_LINE) {
+                gr_mailbox_prefetch_lines(next, next_bytes);
+            }
         }
-        box->posted_bytes = bytes;
     }
     return 1;
 }
@@ -244,28 +231,36 @@ int gr_mailbox_difference_code(const struct gr_mailbox *box, const struct gr_mai
  * Take what other ranks have posted; the call has been posted, and all calls before it are done. 1:
  * the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). GR_ERR_DIFFER: a rank has
  * posted another call, or one of another root; GR_ERR_TRUNCATE: only the number of its bytes
- * differs. After an error, another attempt returns the same. *moved is increased by the number of
- * boards that were taken.
+ * differs. After an error, another attempt returns the same.
  */
-static GR_INLINE int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call,
-                                     uint64_t *moved)
+static GR_INLINE int gr_mailbox_try_take(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    uint64_t epoch = call->epoch;
-
-    assert(epoch == box->taken + 1);
-    if (NULL != call->take && !call->take(box, call, moved)) {
+    if (NULL != call->take && !call->take(box, call)) {
         return 0 != call->expected ? gr_mailbox_difference_code(box, call) : 0;
     }
-    box->taken = epoch;
-    if (epoch - box->acked >= box->nsets / 2) {
+    box->taken = call->epoch;
+    if (call->epoch == box->tell) {
         gr_mailbox_tell_taken(box);
     }
     return 1;
 }
 
+/* The same; *moved is increased by the number of boards that were taken. */
+static inline int gr_mailbox_take(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                  uint64_t *moved)
+{
+    uint64_t before = box->moved;
+    int rc;
+
+    assert(call->epoch == box->taken + 1);
+    rc = gr_mailbox_try_take(box, call);
+    *moved += box->moved - before;
+    return rc;
+}
+
 /* gr_mailbox_post(), unless the call has been posted; then gr_mailbox_take(), which is returned. */
-static GR_INLINE int gr_mailbox_poll(struct gr_mailbox *box, struct gr_mailbox_call *call,
-                                     uint64_t *moved)
+static inline int gr_mailbox_poll(struct gr_mailbox *box, struct gr_mailbox_call *call,
+                                  uint64_t *moved)
 {
     if (!gr_mailbox_is_posted(box, call) && !gr_mailbox_post(box, call)) {
         return 0;

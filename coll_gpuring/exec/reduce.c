@@ -169,6 +169,12 @@ void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const voi
     }
 }
 
+void gr_reduce_pair_by_other(const struct gr_reducer *r, void *dst, const void *first,
+                             const void *src, size_t n)
+{
+    gr_reduce(r, &dst, 1, first, &src, 1, n);
+}
+
 void gr_copy(void *const *dst, int ndst, const void *src, size_t n)
 {
     int k;

@@ -93,14 +93,16 @@ size_t gr_type_bytes(enum gr_type type);
 void gr_reduce(const struct gr_reducer *r, void *const *dst, int ndst, const void *first,
                const void *const *src, int nsrc, size_t n);
 
-/* The same of one source into one destination. */
+/* The same of one source into one destination; by r->other. */
+void gr_reduce_pair_by_other(const struct gr_reducer *r, void *dst, const void *first,
+                             const void *src, size_t n);
 static inline void gr_reduce_pair(const struct gr_reducer *r, void *dst, const void *first,
                                   const void *src, size_t n)
 {
     if (NULL != r->fused) {
         r->fused(dst, NULL, first, src, n);
     } else {
-        gr_reduce(r, &dst, 1, first, &src, 1, n);
+        gr_reduce_pair_by_other(r, dst, first, src, n);
     }
 }
 

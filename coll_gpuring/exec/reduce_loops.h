@@ -45,6 +45,14 @@
 #pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
 #endif
 
+/* Few elements take longer to prepare a vector loop for than to combine one by one. */
+#define FEW 4
+#if defined(__GNUC__)
+#define LOOP_ONE_BY_ONE __asm__ volatile("")
+#else
+#define LOOP_ONE_BY_ONE
+#endif
+
 /* Elements in memory: of any alignment (packed user buffers), and of any type that aliases T. */
 #define MEMORY(T) T __attribute__((aligned(1), may_alias))
 
@@ -107,6 +115,13 @@ typedef MEMORY(double) mem_f64;
         const mem_##type *a = (const mem_##type *) av, *b = (const mem_##type *) bv;   \
         size_t i;                                                                      \
                                                                                        \
+        if (NULL == d2 && n <= FEW) {                                                  \
+            for (i = 0; i < n; i++) {                                                  \
+                d1[i] = (T) DO_##op(W, a[i], b[i]);                                    \
+                LOOP_ONE_BY_ONE;                                                       \
+            }                                                                          \
+            return;                                                                    \
+        }                                                                              \
         if (NULL == d2) {                                                              \
             LOOP_IVDEP                                                                 \
             for (i = 0; i < n; i++) {                                                  \

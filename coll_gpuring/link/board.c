@@ -60,9 +60,16 @@ int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, siz
     box->nsets = nsets;
     box->stride = stride;
     box->prefetches = prefetching_pays();
-    box->begun = box->posted = box->taken = box->freed = box->acked = first;
+    gr_mailbox_begin_at(box, first);
     box->boards = gr_calloc((size_t) p, sizeof(*box->boards));
     return NULL == box->boards ? GR_ERR_NOMEM : 0;
+}
+
+void gr_mailbox_begin_at(struct gr_mailbox *box, uint64_t first)
+{
+    box->begun = box->posted = box->taken = first;
+    box->full = gr_mailbox_first_full(box, first);
+    box->tell = first + box->nsets / 2;
 }
 
 void gr_mailbox_free(struct gr_mailbox *box)

@@ -36,10 +36,12 @@ struct gr_mailbox {
     uint64_t begun;          /* epoch of the last call that began */
     uint64_t posted;         /* epoch of the last call that posted its message */
     uint64_t taken;          /* epoch of the last call that has read all messages */
-    uint64_t freed;          /* all ranks are known to have read this epoch's messages */
+    uint64_t full;           /* the first epoch whose set is not known to be free */
     bool prefetches;         /* of this processor: gr_mailbox_init() */
     size_t posted_bytes;     /* of the last post, if it prefetches; 0: that call posted nothing */
-    uint64_t acked;          /* epoch that this rank has written to others' boards as read */
+    uint64_t tell;           /* the epoch after which this rank writes to others' boards that it
+                                has read so far */
+    uint64_t moved;          /* boards that this rank has read a post of */
 };
 
 /* Bytes from set to set, for messages of up to `bytes`. */
@@ -55,6 +57,18 @@ size_t gr_board_set_offset(int p, uint32_t k, size_t stride);
 int gr_mailbox_init(struct gr_mailbox *box, int p, int rank, uint32_t nsets, size_t stride,
                     uint64_t first);
 void gr_mailbox_free(struct gr_mailbox *box);
+
+/* Let the next call be of epoch first + 1, where all ranks have completed all calls. */
+void gr_mailbox_begin_at(struct gr_mailbox *box, uint64_t first);
+
+/*
+ * The first epoch whose set is not free, where all have completed `consumed`. That may be more than
+ * this rank has: others that only post may be ahead.
+ */
+static inline uint64_t gr_mailbox_first_full(const struct gr_mailbox *box, uint64_t consumed)
+{
+    return consumed + box->nsets + 1;
+}
 
 #define GR_MAX_SETS 64
 #define GR_ALL_SETS UINT64_MAX

@@ -59,22 +59,78 @@ static inline unsigned place_of(uint32_t hash)
     return (hash >> 16) & (GR_CACHED_CALLS - 2);
 }
 
-struct gr_cached_call *mca_coll_gpuring_cached_by_hash(struct gr_call_cache *cache,
-                                                       const struct gr_call *call)
+/* Whether calls like this one are cached; then *kind is its kind. */
+static bool find_kind(const struct gr_call *call, struct gr_call_kind *kind)
 {
-    struct gr_call_kind kind;
-    unsigned k, end;
-
-    if (gr_call_find_kind(call, call->id, &kind)) {
-        k = place_of(hash_of(&kind));
-        for (end = k + 2; k < end; k++) {
-            if (NULL != cache->at[k] && gr_cached_is_of(cache->at[k], &kind, call, kind.id)) {
-                cache->last[kind.id] = cache->at[k];
-                return cache->at[k];
-            }
-        }
+    if (!gr_id_is_cached(call->id)) {
+        return false;
     }
-    return NULL;
+    *kind = gr_call_kind_of(call, call->id);
+    /* these are copied: types with a tail, and in place: */
+    return gr_call_is_contiguous(call, call->id) &&
+           (NULL == kind->type || 0 == mca_coll_gpuring_type_tail(kind->type)) &&
+           (!kind->in_place ||
+            (GR_CALL_REDUCE_SCATTER != call->id && GR_CALL_REDUCE_SCATTER_BLOCK != call->id &&
+             GR_CALL_ALLTOALL != call->id));
+}
+
+/* Whether the call, which is of that kind, is alike. */
+static bool is_of(const struct gr_cached_call *cached, const struct gr_call_kind *kind,
+                  const struct gr_call *call)
+{
+    return cached->kind.id == kind->id && cached->kind.in_place == kind->in_place &&
+           gr_cached_is_of(cached, kind, call, kind->id);
+}
+
+/* The cached call of the kind, of which this call is. NULL: none. */
+static struct gr_cached_call *find_by_hash(const struct gr_call_cache *cache,
+                                           const struct gr_call_kind *kind,
+                                           const struct gr_call *call)
+{
+    unsigned k = place_of(hash_of(kind)), end = k + 2;
+
+    while (k < end && (NULL == cache->at[k] || !is_of(cache->at[k], kind, call))) {
+        k++;
+    }
+    return k < end ? cache->at[k] : NULL;
+}
+
+/*
+ * Whether the buffers are in host memory. On a communicator whose ranks expected no devices a CUDA
+ * driver may be loaded later, and then dispatch.c looks where the buffers are. The buffers of the
+ * last call before that are known.
+ */
+static bool in_host_memory(const struct gr_cached_call *cached, const struct gr_call *call)
+{
+    return (cached->hosts[0] == call->sbuf && cached->hosts[1] == call->rbuf) || !gr_gpu_loaded();
+}
+
+struct gr_cached_call *mca_coll_gpuring_cached_find(struct gr_call_cache *cache,
+                                                    const struct gr_call *call)
+{
+    struct gr_cached_call *cached;
+    struct gr_call_kind kind;
+
+    if (!find_kind(call, &kind)) {
+        return NULL;
+    }
+    cached = cache->last[kind.id];
+    if (NULL == cached || !is_of(cached, &kind, call)) {
+        cached = find_by_hash(cache, &kind, call);
+    }
+    if (NULL == cached || !in_host_memory(cached, call)) {
+        return NULL;
+    }
+    cache->last[kind.id] = cached->timed ? NULL : cached;
+    cached->hosts[0] = call->sbuf;
+    cached->hosts[1] = call->rbuf;
+    if (NULL != kind.type) {
+        cached->run.whole.in = kind.in_place ? call->rbuf : call->sbuf;
+        cached->run.whole.out = call->rbuf;
+        gr_grouped_prepare(&cached->run, cached->queue->team);
+    }
+    gr_cached_set_typed(cached, call, kind.id);
+    return cached;
 }
 
 /* ---- a call ---- */
@@ -110,7 +166,8 @@ static void explain(void *ctx, char *text, size_t size)
     gr_grouped_explain(&cached->run, text, size);
 }
 
-int mca_coll_gpuring_cached_wait(struct gr_cached_call *cached, int rc)
+/* Wait for the other ranks: gr_grouped_run() returned rc. OMPI error code; all ranks are told. */
+static int wait_for_others(struct gr_cached_call *cached, int rc)
 {
     const struct gr_waiting waiting = {cached->queue->comm,
                                        gr_calls[cached->kind.id].name,
@@ -121,24 +178,70 @@ int mca_coll_gpuring_cached_wait(struct gr_cached_call *cached, int rc)
     unsigned polls = gr_polls_per_progress();
     uint64_t moved = 0;
 
-    cached->waited = true;
     rc = polled(cached, rc);
     while (GR_AGAIN == rc && --polls > 0) {
         rc = poll(cached, &moved);
     }
-    return GR_AGAIN == rc ? gr_poll_to_end(poll_again, &waiting) : rc;
+    rc = GR_AGAIN == rc ? gr_poll_to_end(poll_again, &waiting) : rc;
+    if (0 != rc) {
+        gr_failure_tell(cached->queue->comm);
+    }
+    return mca_coll_gpuring_to_ompi(rc);
 }
 
-void mca_coll_gpuring_cached_count_timed(struct gr_cached_call *cached, double start,
-                                         bool nonblocking)
+/* Count a call that is done; where calls are timed, it began at `start`. */
+static void count(struct gr_cached_call *cached, double start, bool waited, bool nonblocking)
 {
-    struct gr_call_time time = {.us = 1e6 * (gr_runtime_now() - start),
-                                .wait_us = cached->waited ? GR_WAIT_UNKNOWN : 0,
+    struct gr_call_time time = {.wait_us = waited ? GR_WAIT_UNKNOWN : 0,
                                 .nonblocking = nonblocking};
 
-    cached->waited = false;
-    gr_stats_call(cached->kind.id, GR_ALGO_MAILBOX, false, cached->queue->comm->size,
-                  cached->counter.bytes, &time);
+    if (cached->timed) {
+        time.us = 1e6 * (gr_runtime_now() - start);
+        gr_stats_call(cached->kind.id, GR_ALGO_MAILBOX, false, cached->queue->comm->size,
+                      cached->counter.bytes, &time);
+    } else {
+        gr_count_call(&cached->counter);
+    }
+}
+
+/* Not inline: so mca_coll_gpuring_cached_run() saves few registers. */
+__attribute__((noinline)) static int go_to_end(struct gr_cached_call *cached, int rc)
+{
+    rc = wait_for_others(cached, rc);
+    if (OMPI_SUCCESS == rc) {
+        gr_count_call(&cached->counter);
+    }
+    return rc;
+}
+
+int mca_coll_gpuring_cached_run(struct gr_cached_call *cached)
+{
+    int rc;
+
+    ++cached->queue->shown->seq;
+    /* no call of this order is before it */
+    rc = gr_grouped_run(&cached->run);
+    if (1 != rc) {
+        return go_to_end(cached, rc);
+    }
+    gr_count_call(&cached->counter);
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_gpuring_cached_run_timed(struct gr_cached_call *cached)
+{
+    double start = gr_runtime_now();
+    bool waits;
+    int rc;
+
+    ++cached->queue->shown->seq;
+    rc = gr_grouped_run(&cached->run);
+    waits = 1 != rc;
+    rc = waits ? wait_for_others(cached, rc) : OMPI_SUCCESS;
+    if (OMPI_SUCCESS == rc) {
+        count(cached, start, waits, false);
+    }
+    return rc;
 }
 
 /* The op of a call as dispatch.c would leave it before the queue. */
@@ -170,18 +273,21 @@ static void set_op(struct gr_mpi_op *op, const struct gr_cached_call *cached,
 bool mca_coll_gpuring_cached_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                    struct gr_cached_begun *begun)
 {
-    struct gr_cached_call *cached = gr_cached_of(module, GR_ORDER_NONBLOCKING, call, call->id);
+    struct gr_call_cache *cache = module->cache[GR_ORDER_NONBLOCKING];
+    struct gr_cached_call *cached = gr_cached_last(cache, call, call->id);
 
+    if (NULL == cached) {
+        cached = mca_coll_gpuring_cached_find(cache, call);
+    }
     if (NULL == cached) {
         return false;
     }
     begun->start = cached->timed ? gr_runtime_now() : 0;
-    gr_cached_set_buffers(&cached->run.whole, cached, call, call->id);
-    begun->rc = gr_queue_try_mail(cached->queue, &cached->run, GR_CALL_REDUCE == call->id);
+    begun->rc = gr_queue_try_mail(cached->queue, &cached->run);
     begun->cached = cached;
     if (1 == begun->rc) {
         ++cached->queue->shown->seq;
-        gr_cached_count(cached, begun->start, true);
+        count(cached, begun->start, false, true);
         begun->cached = NULL;
     }
     return true;
@@ -215,7 +321,7 @@ bool mca_coll_gpuring_may_cache(const struct gr_mpi_op *op)
 {
     struct gr_call_kind kind;
 
-    return may_cache(op) && gr_call_find_kind(&op->call, op->call.id, &kind);
+    return may_cache(op) && find_kind(&op->call, &kind);
 }
 
 void mca_coll_gpuring_cached_count(struct gr_call_counter *counter, const struct gr_mpi_op *op)
@@ -294,7 +400,7 @@ void mca_coll_gpuring_cache_call(mca_coll_gpuring_module_t *module, const struct
     uint32_t hash;
     unsigned k;
 
-    if (!may_cache(op) || !gr_call_find_kind(&op->call, op->call.id, &kind) ||
+    if (!may_cache(op) || !find_kind(&op->call, &kind) ||
         /* several calls may wait, and need the lists of one that is replaced meanwhile */
         (gr_kind_has_lists(kind.id) && (GR_ORDER_NONBLOCKING == op->base.queue->order ||
                                         op->base.comm->size > GR_CACHED_LIST_RANKS)) ||

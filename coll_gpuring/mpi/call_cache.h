@@ -27,7 +27,6 @@
 #include "mpi/module.h"
 #include "mpi/runtime.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,7 +56,6 @@ struct gr_cached_call {
     const void *hosts[2];      /* its buffers: they are in host memory */
     struct gr_call reduced;    /* type and operation, for Open MPI's reduction */
     bool timed;                /* the times of calls are wanted */
-    bool waited;               /* the blocking call of now waits for other ranks */
     ptrdiff_t lowest;          /* allgatherv: of the displacements, in bytes, or 0 */
     /*
      * allgatherv, reduce_scatter: [rank]: elements or bytes of the block, as in run.whole.counts;
@@ -75,7 +73,8 @@ struct gr_call_cache {
     struct gr_cached_call *at[GR_CACHED_CALLS]; /* by the hash of their kinds; NULL: none. Owned */
     uint32_t
         missed[GR_CACHED_CALLS / 2]; /* [pair of places]: hash of the last kind not found there */
-    struct gr_cached_call *last[GR_NSUPPORTED]; /* of the collective's last call; NULL: none */
+    /* of the collective's last call, unless calls are timed; NULL: none */
+    struct gr_cached_call *last[GR_NSUPPORTED];
 };
 
 /*
@@ -87,26 +86,20 @@ bool mca_coll_gpuring_may_cache(const struct gr_mpi_op *op);
 /* A counter of calls like the op's, which has joined the process's (mpi/runtime.h). */
 void mca_coll_gpuring_cached_count(struct gr_call_counter *counter, const struct gr_mpi_op *op);
 
-/* What is returned of a call that is not cached: no code of Open MPI's. */
-#define GR_NOT_CACHED INT_MIN
-
 /* Whether a call of the kind of a cached one that has lists has its blocks. */
 bool mca_coll_gpuring_cached_has_blocks(const struct gr_cached_call *cached,
                                         const struct gr_call *call);
 
-/* The cached call where it is not of the kind of the collective's last call. NULL: none. */
-struct gr_cached_call *mca_coll_gpuring_cached_by_hash(struct gr_call_cache *cache,
-                                                       const struct gr_call *call);
+/* The cached call for this one, whose buffers it has then, in host memory. NULL: none. */
+struct gr_cached_call *mca_coll_gpuring_cached_find(struct gr_call_cache *cache,
+                                                    const struct gr_call *call);
 
 /*
- * Wait for the other ranks, whose posts have not all come yet: gr_grouped_run() returned rc. 0, or
- * GR_ERR_..., which has been reported.
+ * Do a blocking call that is cached, in its buffers; with its time, where calls are timed. OMPI error
+ * code, with which the communicator has failed.
  */
-int mca_coll_gpuring_cached_wait(struct gr_cached_call *cached, int rc);
-
-/* Count a call that is done, began at `start`, and is timed. */
-void mca_coll_gpuring_cached_count_timed(struct gr_cached_call *cached, double start,
-                                         bool nonblocking);
+int mca_coll_gpuring_cached_run(struct gr_cached_call *cached);
+int mca_coll_gpuring_cached_run_timed(struct gr_cached_call *cached);
 
 /* A nonblocking call that has begun as a cached one. */
 struct gr_cached_begun {
@@ -117,7 +110,7 @@ struct gr_cached_begun {
 
 /*
  * Begin a nonblocking call that is cached. False: it is not. A call that is not done goes on at once
- * in the op of a new request. As for gr_cached_run(), and the process has one thread (gr_threaded()).
+ * in the op of a new request. The communicator has not failed, and the process has one thread (gr_threaded()).
  */
 bool mca_coll_gpuring_cached_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                    struct gr_cached_begun *begun);
@@ -147,109 +140,86 @@ static inline bool gr_kind_has_lists(enum gr_call_id id)
     return GR_CALL_ALLGATHERV == id || GR_CALL_REDUCE_SCATTER == id;
 }
 
-/* Whether such calls are cached; then *kind is the call's. */
-static GR_INLINE bool gr_call_find_kind(const struct gr_call *call, enum gr_call_id id,
-                                        struct gr_call_kind *kind)
+/* Whether calls of the collective are cached. */
+static inline bool gr_id_is_cached(enum gr_call_id id)
 {
-    *kind = (struct gr_call_kind) {.id = id, .root = call->root};
+    return id < GR_NSUPPORTED;
+}
+
+static inline bool gr_id_reduces(enum gr_call_id id)
+{
+    return GR_CALL_ALLREDUCE == id || GR_CALL_REDUCE == id || GR_CALL_REDUCE_SCATTER == id ||
+           GR_CALL_REDUCE_SCATTER_BLOCK == id;
+}
+
+/* The kind of a call whose collective is cached. */
+static GR_INLINE struct gr_call_kind gr_call_kind_of(const struct gr_call *call, enum gr_call_id id)
+{
+    struct gr_call_kind kind = {.id = id, .root = call->root};
+
     switch (id) {
     case GR_CALL_BARRIER:
-        return true;
+        return kind;
     case GR_CALL_BCAST:
-        kind->count = call->rcount * mca_coll_gpuring_type_size(call->rtype);
-        return mca_coll_gpuring_is_contiguous(call->rtype, call->rcount);
+        kind.count = call->rcount * mca_coll_gpuring_type_size(call->rtype);
+        return kind;
     case GR_CALL_ALLREDUCE:
     case GR_CALL_REDUCE:
     case GR_CALL_REDUCE_SCATTER_BLOCK:
-        kind->count = call->rcount;
-        kind->type = call->rtype;
-        kind->reduction = call->reduction;
+        kind.count = call->rcount;
+        kind.type = call->rtype;
+        kind.reduction = call->reduction;
         break;
     case GR_CALL_REDUCE_SCATTER:
-        kind->count = GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm));
-        kind->type = call->rtype;
-        kind->reduction = call->reduction;
+        kind.count = GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm));
+        kind.type = call->rtype;
+        kind.reduction = call->reduction;
         break;
-    case GR_CALL_ALLGATHER:
-    case GR_CALL_ALLGATHERV:
-    case GR_CALL_ALLTOALL:
-        kind->count =
+    default:
+        kind.count =
             mca_coll_gpuring_type_size(call->rtype) *
             (GR_CALL_ALLGATHERV == id ? GR_COUNT_AT(call->rcounts, ompi_comm_rank(call->comm))
                                       : call->rcount);
-        if (!mca_coll_gpuring_is_gapless(call->rtype) ||
-            (MPI_IN_PLACE != call->sbuf && !mca_coll_gpuring_is_gapless(call->stype))) {
-            return false;
-        }
-        break;
-    default:
-        return false;
     }
-    if (NULL != kind->type && mca_coll_gpuring_type_tail(kind->type) > 0) {
-        return false; /* they are copied */
-    }
-    kind->in_place = MPI_IN_PLACE == call->sbuf;
-    /* in place these need a copy */
-    return !kind->in_place || (GR_CALL_REDUCE_SCATTER != id && GR_CALL_REDUCE_SCATTER_BLOCK != id &&
-                               GR_CALL_ALLTOALL != id);
+    kind.in_place = MPI_IN_PLACE == call->sbuf;
+    return kind;
 }
 
-static GR_INLINE bool gr_kind_is_equal(const struct gr_call_kind *a, const struct gr_call_kind *b)
+/*
+ * Whether the buffers of a call are one run of bytes each. A reduction's type is part of the kind:
+ * calls of a kind that is cached need not ask again.
+ */
+static GR_INLINE bool gr_call_is_contiguous(const struct gr_call *call, enum gr_call_id id)
 {
-    return a->count == b->count && a->id == b->id && a->root == b->root && a->type == b->type &&
-           a->reduction == b->reduction && a->in_place == b->in_place;
+    switch (id) {
+    case GR_CALL_BCAST:
+        return mca_coll_gpuring_is_contiguous(call->rtype, call->rcount);
+    case GR_CALL_ALLGATHER:
+    case GR_CALL_ALLGATHERV:
+    case GR_CALL_ALLTOALL:
+        return mca_coll_gpuring_is_gapless(call->rtype) &&
+               (MPI_IN_PLACE == call->sbuf || mca_coll_gpuring_is_gapless(call->stype));
+    default:
+        return true;
+    }
+}
+
+/* Whether calls of the collective `id`, both in place or neither, are of one kind. */
+static GR_INLINE bool gr_kind_is_equal(const struct gr_call_kind *a, const struct gr_call_kind *b,
+                                       enum gr_call_id id)
+{
+    bool rooted = GR_CALL_BCAST == id || GR_CALL_REDUCE == id;
+
+    return a->count == b->count && (!rooted || a->root == b->root) &&
+           (!gr_id_reduces(id) || (a->type == b->type && a->reduction == b->reduction));
 }
 
 static GR_INLINE bool gr_cached_is_of(const struct gr_cached_call *cached,
                                       const struct gr_call_kind *kind, const struct gr_call *call,
                                       enum gr_call_id id)
 {
-    return gr_kind_is_equal(&cached->kind, kind) &&
+    return gr_kind_is_equal(&cached->kind, kind, id) && gr_call_is_contiguous(call, id) &&
            (!gr_kind_has_lists(id) || mca_coll_gpuring_cached_has_blocks(cached, call));
-}
-
-/*
- * Mostly it is that of the collective's last call. NULL: none. Here and below, what is not inline
- * gets a copy of the call: so compilers keep it in registers.
- */
-static GR_INLINE struct gr_cached_call *gr_cached_find(struct gr_call_cache *cache,
-                                                       const struct gr_call *call,
-                                                       enum gr_call_id id)
-{
-    struct gr_cached_call *cached;
-    struct gr_call_kind kind;
-    struct gr_call other;
-
-    if (!gr_call_find_kind(call, id, &kind)) {
-        return NULL;
-    }
-    cached = cache->last[id];
-    if (NULL != cached && gr_cached_is_of(cached, &kind, call, id)) {
-        return cached;
-    }
-    other = *call;
-    return mca_coll_gpuring_cached_by_hash(cache, &other);
-}
-
-/* ---- a call ---- */
-
-/*
- * Whether the buffers are in host memory. On a communicator whose ranks expected no devices a CUDA
- * driver may be loaded later, and then dispatch.c looks where the buffers are. The buffers of the
- * last call before that are known.
- */
-static inline bool gr_cached_in_host_memory(struct gr_cached_call *cached,
-                                            const struct gr_call *call)
-{
-    if (cached->hosts[0] == call->sbuf && cached->hosts[1] == call->rbuf) {
-        return true;
-    }
-    if (gr_gpu_loaded()) {
-        return false;
-    }
-    cached->hosts[0] = call->sbuf;
-    cached->hosts[1] = call->rbuf;
-    return true;
 }
 
 /* Where this rank's block lies in the result of an allgather(v), in bytes. */
@@ -261,14 +231,16 @@ static inline size_t gr_cached_own_block(const struct gr_cached_call *cached)
                                               : rank * cached->kind.count;
 }
 
-/* Buffers in the terms of mailboxes; mpi/buffers.c does it for all calls. */
-static GR_INLINE void gr_cached_set_buffers(struct gr_mailbox_call *now,
-                                            const struct gr_cached_call *cached,
-                                            const struct gr_call *call, enum gr_call_id id)
+/*
+ * The buffers of a call whose types are not part of its kind, in the terms of mailboxes;
+ * mpi/buffers.c does it for all calls. Those of a reduction are the call's own.
+ */
+static GR_INLINE void gr_cached_set_typed(struct gr_cached_call *cached, const struct gr_call *call,
+                                          enum gr_call_id id)
 {
+    struct gr_mailbox_call *now = &cached->run.whole;
+
     switch (id) {
-    case GR_CALL_BARRIER:
-        return; /* they are the cached call's own */
     case GR_CALL_BCAST:
         now->in = now->out = mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype);
         return;
@@ -281,61 +253,33 @@ static GR_INLINE void gr_cached_set_buffers(struct gr_mailbox_call *now,
                       : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
         return;
     default:
-        now->out = call->rbuf;
-        now->in = cached->kind.in_place ? call->rbuf : call->sbuf;
-    }
-}
-
-/* The cached call for a call of the order, whose buffers are in host memory. NULL: none. */
-static GR_INLINE struct gr_cached_call *gr_cached_of(mca_coll_gpuring_module_t *module,
-                                                     enum gr_call_order order,
-                                                     const struct gr_call *call, enum gr_call_id id)
-{
-    struct gr_cached_call *cached = gr_cached_find(module->cache[order], call, id);
-
-    return NULL != cached && gr_cached_in_host_memory(cached, call) ? cached : NULL;
-}
-
-/* Count a call that is done; where calls are timed, it began at `start`. */
-static GR_INLINE void gr_cached_count(struct gr_cached_call *cached, double start, bool nonblocking)
-{
-    if (cached->timed) {
-        mca_coll_gpuring_cached_count_timed(cached, start, nonblocking);
-    } else {
-        gr_count_call(&cached->counter);
+        return;
     }
 }
 
 /*
- * Do a blocking call that is cached. GR_NOT_CACHED, or an OMPI error code, with which the
- * communicator has failed. The module has a cache, and its communicator has not failed.
+ * The collective's last call that was cached, if this one is alike and has the same buffers: these
+ * are known to be in host memory. NULL: mca_coll_gpuring_cached_find() is to look for it. What is
+ * not inline gets a copy of the call: so compilers keep it in registers.
  */
-static GR_INLINE int gr_cached_run(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                                   enum gr_call_id id)
+static GR_INLINE struct gr_cached_call *gr_cached_last(const struct gr_call_cache *cache,
+                                                       const struct gr_call *call,
+                                                       enum gr_call_id id)
 {
-    struct gr_cached_call *cached = gr_cached_of(module, GR_ORDER_BLOCKING, call, id);
-    uint64_t moved = 0;
-    double start = 0;
-    int rc;
+    struct gr_cached_call *cached;
+    struct gr_call_kind kind;
 
-    if (NULL == cached) {
-        return GR_NOT_CACHED;
+    if (!gr_id_is_cached(id)) {
+        return NULL;
     }
-    if (cached->timed) {
-        start = gr_runtime_now();
+    kind = gr_call_kind_of(call, id);
+    cached = cache->last[id];
+    if (NULL == cached || cached->hosts[0] != call->sbuf || cached->hosts[1] != call->rbuf ||
+        !gr_cached_is_of(cached, &kind, call, id)) {
+        return NULL;
     }
-    ++cached->queue->shown->seq;
-    gr_cached_set_buffers(&cached->run.whole, cached, call, id);
-    /* no call of this order is before it */
-    rc = gr_grouped_run(&cached->run, GR_CALL_REDUCE == id, &moved);
-    if (1 != rc) {
-        rc = mca_coll_gpuring_cached_wait(cached, rc);
-        if (0 != rc) {
-            return mca_coll_gpuring_to_ompi(rc);
-        }
-    }
-    gr_cached_count(cached, start, false);
-    return OMPI_SUCCESS;
+    gr_cached_set_typed(cached, call, id);
+    return cached;
 }
 
 END_C_DECLS

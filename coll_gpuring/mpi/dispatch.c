@@ -159,8 +159,11 @@ static struct gr_op_queue *nonblocking_queue(mca_coll_gpuring_module_t *module)
                : NULL;
 }
 
-int mca_coll_gpuring_fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                               int rc)
+/*
+ * End a call with rc that did not get as far as its queue on this rank. On others it may have: with
+ * an error the communicator fails, and they are told. Returns rc.
+ */
+static int fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call, int rc)
 {
     char why[sizeof(module->comm.why)];
 
@@ -183,7 +186,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
 
     op = mca_coll_gpuring_blocking_op(module);
     if (NULL == op) {
-        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
@@ -193,7 +196,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
         }
     }
     return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) op->base.fallback)
-                                        : mca_coll_gpuring_fail_call(module, call, rc);
+                                        : fail_call(module, call, rc);
 }
 
 static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -206,7 +209,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     int rc;
 
     if (NULL == request) {
-        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     op = &request->op;
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
@@ -228,7 +231,7 @@ static int do_nonblocking(mca_coll_gpuring_module_t *module, const struct gr_cal
     }
     mca_coll_gpuring_request_put(request);
     *form->request = &ompi_request_empty;
-    return mca_coll_gpuring_fail_call(module, call, rc);
+    return fail_call(module, call, rc);
 }
 
 static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call *call,
@@ -240,7 +243,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     int rc;
 
     if (NULL == request) {
-        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, module->comm.queues[GR_ORDER_BLOCKING], &request->op, call,
                     GR_AGREEMENT_FIRST);
@@ -262,7 +265,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     reason = request->op.base.fallback;
     mca_coll_gpuring_request_put(request);
     return OMPI_ERR_NOT_AVAILABLE == rc ? fall_back(module, call, form, (int) reason)
-                                        : mca_coll_gpuring_fail_call(module, call, rc);
+                                        : fail_call(module, call, rc);
 }
 
 /*
@@ -289,13 +292,12 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
     queue = module->comm.queues[GR_ORDER_BLOCKING];
     op = mca_coll_gpuring_blocking_op(module);
     if (NULL == op) {
-        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_ONLY);
     rc = OMPI_SUCCESS == rc ? do_op(queue, op) : rc;
     *devices = op->base.agreed.devices;
-    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS
-                                        : mca_coll_gpuring_fail_call(module, call, rc);
+    return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : fail_call(module, call, rc);
 }
 
 /*
@@ -362,7 +364,7 @@ static int dispatch(mca_coll_gpuring_module_t *module, const struct gr_call *cal
     rc = 0 != module->comm.failed ? mca_coll_gpuring_to_ompi(module->comm.failed)
                                   : mca_coll_gpuring_decide(module, call->comm);
     if (OMPI_SUCCESS != rc) { /* all ranks are told: they may have decided, and wait for this one */
-        return mca_coll_gpuring_fail_call(module, call, rc);
+        return fail_call(module, call, rc);
     }
     reason = mca_coll_gpuring_refusal(module, call);
     if (reason >= 0) {
@@ -395,7 +397,7 @@ static int go_on(mca_coll_gpuring_module_t *module, const struct gr_call *call,
     }
     request = mca_coll_gpuring_request_get(call->comm, false);
     if (NULL == request) {
-        return mca_coll_gpuring_fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
+        return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     mca_coll_gpuring_cached_go_on(begun, call, &request->op);
     *started = &request->super.super;

@@ -12,32 +12,43 @@
 
 #define LIST(...) __VA_ARGS__
 
-/* Not inline, so that cached calls need not save the registers that this function uses. */
-__attribute__((noinline)) static int enter_uncached(mca_coll_gpuring_module_t *module,
-                                                    const struct gr_call *call, int rc)
+/* Any blocking call. */
+__attribute__((noinline)) static int enter_other(mca_coll_gpuring_module_t *module,
+                                                 const struct gr_call *call)
 {
     static const struct gr_form blocking = {.kind = GR_BLOCKING};
+    struct gr_call_cache *cache = module->cache[GR_ORDER_BLOCKING];
+    struct gr_cached_call *cached = NULL;
 
-    return GR_NOT_CACHED == rc ? mca_coll_gpuring_dispatch(module, call, &blocking)
-                               : mca_coll_gpuring_fail_call(module, call, rc);
+    if (NULL != cache && OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {
+        cached = mca_coll_gpuring_cached_find(cache, call);
+    }
+    if (NULL == cached) {
+        return mca_coll_gpuring_dispatch(module, call, &blocking);
+    }
+    return cached->timed ? mca_coll_gpuring_cached_run_timed(cached)
+                         : mca_coll_gpuring_cached_run(cached);
 }
 
-/* A blocking call, which may be cached. Where there is a cache, gpuring does the calls. */
+/*
+ * A blocking call, which may be like the collective's last one. Where there is a cache, gpuring does
+ * the calls. The entry points call nothing else but at their end, so they save no registers.
+ */
 static GR_INLINE int enter_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                     enum gr_call_id id)
 {
-    int rc = GR_NOT_CACHED;
-    struct gr_call copy; /* see gr_cached_find() */
+    const struct gr_call_cache *cache = module->cache[GR_ORDER_BLOCKING];
+    struct gr_cached_call *cached = NULL;
+    struct gr_call copy;
 
-    if (NULL != module->cache[GR_ORDER_BLOCKING] &&
-        OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {
-        rc = gr_cached_run(module, call, id);
+    if (NULL != cache && !gr_ompi_may_have_failed(&module->comm)) {
+        cached = gr_cached_last(cache, call, id);
     }
-    if (OMPI_SUCCESS != rc) {
-        copy = *call;
-        rc = enter_uncached(module, &copy, rc);
+    if (NULL != cached) {
+        return mca_coll_gpuring_cached_run(cached);
     }
-    return rc;
+    copy = *call; /* see gr_cached_last() */
+    return enter_other(module, &copy);
 }
 
 /*

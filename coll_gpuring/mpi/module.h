@@ -70,13 +70,6 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
  */
 void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool host, bool staged);
 
-/*
- * End a call with rc that did not get as far as its queue on this rank. On others it may have: with
- * an error the communicator fails, and they are told. Returns rc.
- */
-int mca_coll_gpuring_fail_call(mca_coll_gpuring_module_t *module, const struct gr_call *call,
-                               int rc);
-
 END_C_DECLS
 
 #endif

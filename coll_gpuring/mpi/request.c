@@ -176,7 +176,7 @@ static inline bool start_cached(mca_coll_gpuring_request_t *request)
     if (gr_stats_timed()) {
         start = gr_runtime_now();
     }
-    rc = gr_queue_try_mail(request->queue, &op->run.mailbox, GR_CALL_REDUCE == op->id);
+    rc = gr_queue_try_mail(request->queue, &op->run.mailbox);
     if (GR_NO_MAIL == rc) {
         return false;
     }

@@ -74,16 +74,19 @@ static inline int mca_coll_gpuring_mpi_code(int rc)
 
 /*
  * At the beginning of a call: whether the communicator has failed, been revoked, or lost a rank.
- * OMPI error code.
+ * gr_ompi_may_have_failed(): false: it has not. gr_ompi_failure(): OMPI error code.
  */
-static inline int gr_ompi_failure(struct gr_comm *comm)
+static inline bool gr_ompi_may_have_failed(struct gr_comm *comm)
 {
     struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
 
     (void) mpi; /* where Open MPI has no fault tolerance */
-    return 0 != comm->failed || GR_COMM_REVOKED(mpi) || GR_COMM_LOST_RANK(mpi)
-               ? mca_coll_gpuring_to_ompi(gr_failure_check(comm, false))
-               : OMPI_SUCCESS;
+    return 0 != comm->failed || GR_COMM_REVOKED(mpi) || GR_COMM_LOST_RANK(mpi);
+}
+static inline int gr_ompi_failure(struct gr_comm *comm)
+{
+    return gr_ompi_may_have_failed(comm) ? mca_coll_gpuring_to_ompi(gr_failure_check(comm, false))
+                                         : OMPI_SUCCESS;
 }
 
 /* ---- counters for MPI_T, and the report that a job can end with (report.c, report.h) ---- */

@@ -145,6 +145,7 @@ static struct gr_mailbox_call make_mail(int rank, int call)
         m.displs = x.displs[call];
     }
     m.epoch = x.game->first + 1 + (uint64_t) call; /* all were begun at once */
+    m.at = gr_mailbox_set(&x.now.box[rank], m.epoch);
     m.next = x.now.next[rank][call];
     gr_mailbox_prepare(&x.now.box[rank], &m);
     return m;
@@ -383,7 +384,7 @@ enum mx_fault mx_explore(const struct mx_game *g, uint64_t *states, char *why, s
         for (k = 0; k < g->ncalls; k++) {
             struct gr_mailbox_call m;
 
-            gr_mailbox_begin_again(&x.now.box[r], &m, false);
+            gr_mailbox_begin_again(&x.now.box[r], &m);
         }
     }
     (void) is_new();

@@ -25,8 +25,7 @@ int ex_team(struct ex_world *w)
             return -1;
         }
         for (k = 0; 0 != w->first && k < GR_BOARDS_AGREEMENT; k++) {
-            box = &w->ranks[r].team->boards[k].box;
-            box->begun = box->posted = box->taken = box->freed = box->acked = w->first;
+            gr_mailbox_begin_at(&w->ranks[r].team->boards[k].box, w->first);
         }
     }
     return 0;
