@@ -42,15 +42,6 @@ static void adopt(struct gr_arrival *a, const struct gr_link *l)
     }
 }
 
-static int may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step)
-{
-    (void) ctx;
-    (void) channel;
-    (void) slice;
-    (void) step;
-    return 1;
-}
-
 /* The step's data have arrived, and its messages have not been sent yet. */
 static void begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step)
 {
@@ -72,16 +63,4 @@ static void begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_
     }
 }
 
-static void ended(void *ctx, uint32_t channel)
-{
-    (void) ctx;
-    (void) channel;
-}
-
-static int finished(void *ctx)
-{
-    (void) ctx;
-    return 1;
-}
-
-const struct gr_gate gr_arrival_gate = {may_begin, begins, ended, finished};
+const struct gr_gate gr_arrival_gate = {.begins = begins};

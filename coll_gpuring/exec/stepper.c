@@ -13,7 +13,7 @@ void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
     m->plan = plan;
     m->backend = backend;
     m->ctx = ctx;
-    m->gate = NULL;
+    m->gate = (struct gr_gate) {.finished = NULL};
     m->nchannels = plan->split.nchannels;
     m->running = 0;
     m->burst = 0;
@@ -28,9 +28,9 @@ void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx
 {
     uint32_t c;
 
-    m->gate = gate;
+    m->gate = *gate;
     m->gate_ctx = ctx;
-    for (c = 0; c < m->nchannels; c++) {
+    for (c = 0; NULL != gate->ended && c < m->nchannels; c++) {
         if (gr_step_walk_over(&m->at[c].walk)) {
             gate->ended(ctx, c);
         }
@@ -117,17 +117,17 @@ static int may_move(struct gr_stepper *m, uint32_t channel, struct gr_cursor *at
 {
     int rc;
 
-    if (NULL != m->gate && !at->open) {
-        rc = m->gate->may_begin(m->gate_ctx, channel, at->walk.slice, &at->walk.step);
+    if (NULL != m->gate.may_begin && !at->open) {
+        rc = m->gate.may_begin(m->gate_ctx, channel, at->walk.slice, &at->walk.step);
         if (1 != rc) {
             return rc;
         }
         at->open = 1;
     }
     rc = m->backend->ready(m->ctx, channel, &at->walk.step);
-    if (1 == rc && NULL != m->gate && !at->begun) {
+    if (1 == rc && NULL != m->gate.begins && !at->begun) {
         at->begun = 1;
-        m->gate->begins(m->gate_ctx, channel, at->walk.slice, &at->walk.step);
+        m->gate.begins(m->gate_ctx, channel, at->walk.slice, &at->walk.step);
     }
     return rc;
 }
@@ -157,8 +157,8 @@ static int run_channel(struct gr_stepper *m, uint32_t channel, uint64_t *moved)
         ++*moved;
     }
     m->running--;
-    if (NULL != m->gate) {
-        m->gate->ended(m->gate_ctx, channel);
+    if (NULL != m->gate.ended) {
+        m->gate.ended(m->gate_ctx, channel);
     }
     return GR_DONE;
 }
@@ -181,7 +181,7 @@ static int run_channels(struct gr_stepper *m, uint64_t *moved)
         return GR_AGAIN;
     }
     /* The gate first: other ranks may need its messages before they can finish with this memory. */
-    rc = NULL != m->gate ? m->gate->finished(m->gate_ctx) : 1;
+    rc = NULL != m->gate.finished ? m->gate.finished(m->gate_ctx) : 1;
     if (rc < 0) {
         return rc;
     }

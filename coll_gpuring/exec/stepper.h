@@ -68,7 +68,10 @@ struct gr_backend {
     void (*answer)(void *ctx);
 };
 
-/* Decides when steps begin (timing/timer.h). All functions get the gate's ctx. */
+/*
+ * Decides when steps begin (timing/timer.h). All functions get the gate's ctx, and may be NULL: then
+ * steps begin as soon as they can, and no rank needs the gate of this one.
+ */
 struct gr_gate {
     /* Whether a step that has data may begin: 1, 0 (ask again later), or negative on error. */
     int (*may_begin)(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step);
@@ -95,9 +98,9 @@ struct gr_cursor {
 struct gr_stepper {
     const struct gr_plan *plan;
     const struct gr_backend *backend;
-    void *ctx;                  /* of the backend's functions */
-    const struct gr_gate *gate; /* NULL: steps begin as soon as they can */
-    void *gate_ctx;             /* for the functions of gate */
+    void *ctx;           /* of the backend's functions */
+    struct gr_gate gate; /* all NULL: there is none */
+    void *gate_ctx;      /* for the functions of gate */
     uint32_t nchannels;
     uint32_t running; /* channels with steps left */
     uint32_t burst;   /* most slots per channel of one gr_stepper_run(); 0: as many as there are */
@@ -109,7 +112,7 @@ void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
                       const struct gr_backend *backend, void *ctx);
 
 /*
- * Before the first gr_stepper_run(): let the gate decide when steps begin. Gate and ctx must live
+ * Before the first gr_stepper_run(): let the gate decide when steps begin. ctx must live
  * until the stepper is done.
  */
 void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx);
