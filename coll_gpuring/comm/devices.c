@@ -23,7 +23,6 @@
 #include "link/gpu_pool.h"
 #include "link/gpu_slab.h"
 #include "link/ipc_cache.h"
-#include "link/ipc_types.h"
 
 #include <link.h>
 #include <stdatomic.h>

@@ -20,7 +20,6 @@
 #include "exec/grouped.h"
 #include "exec/mailbox.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "exec/step_timing.h"
 
 #include "exec/gpu/team.h"

@@ -36,7 +36,6 @@
 #include "engine/network_probe.h"
 #include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "exec/setup.h"
 
 #include "base/errors.h"

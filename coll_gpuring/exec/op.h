@@ -24,7 +24,6 @@
 #include "comm/collectives.h"
 #include "comm/comm.h"
 #include "comm/params.h"
-#include "exec/arrival.h"
 #include "exec/executor.h"
 #include "exec/grouped.h"
 #include "exec/host.h"
@@ -105,6 +104,24 @@ struct gr_call_agreement {
 };
 
 /* ---- states of executors ---- */
+
+/*
+ * How late the last rank came to a call, as far as this rank learns it from messages.
+ *
+ * Where calls are timed, each message between steps on the host says when the last of those ranks
+ * began the call that its data come from, by the node's monotonic clock. So a rank knows at the end
+ * when the last rank came on which its result depends. The word travels with the slots
+ * (GR_SIDEBAND_LAG of link/fifo.h), where step timing does not use it. Links to other nodes, whose
+ * clocks are others, are left out.
+ */
+struct gr_arrival {
+    const struct gr_link *in; /* [channel * p + rank]: from other ranks. Borrowed */
+    struct gr_link *out;      /* [channel * p + rank]: to other ranks. Borrowed */
+    int p;                    /* number of ranks */
+    uint16_t call;            /* number of the call, the same on all ranks */
+    uint64_t begun;           /* when this rank began it, ns */
+    int64_t late;             /* how much later the last rank came, ns, as far as is known */
+};
 
 /* Of steps over links in host memory (exec/run_host.h). */
 struct gr_host_run {
@@ -308,5 +325,41 @@ static inline uint32_t gr_device_channels(const struct gr_comm *comm)
     return NULL != comm->remote ? gr_nodes_channels(comm)
                                 : (uint32_t) comm->params.value[GR_PARAM_DEVICE_CHANNELS];
 }
+
+/* ---- what is said of an op that fails (op.c) ---- */
+
+/* An op fails on this rank: gr_report_failure() of its call. */
+void gr_op_report_failure(const struct gr_op *op, int code, const char *what, const char *reason);
+
+/* The same for an error of exec/, link/ or net/, with GR_ERR_FAILED: reports rc in words. */
+void gr_op_report_error(const struct gr_op *op, int rc);
+
+/*
+ * The same for the call `seq` of the communicator, where a message is of another call than this
+ * rank's: names both. code: of gr_label_error(). pair->rank: of the communicator.
+ */
+void gr_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq, int code,
+                          const struct gr_label_pair *pair);
+
+/* ---- the end (op.c) ---- */
+
+/* The executor has done the op, or it has failed with rc: release it. Sets GR_OP_OVER. */
+void gr_op_over(struct gr_op *op, int rc);
+
+/*
+ * For mpi/, of an op that is over: its output is where it belongs, or op->rc or rc says what went
+ * wrong. Sets GR_OP_DONE.
+ */
+void gr_op_end(struct gr_op *op, int rc);
+
+/* For executors: count a successful call. zero_copy: see gr_stats_zero_copy(). */
+void gr_op_count(const struct gr_op *op, bool zero_copy);
+
+/*
+ * The op fails with rc: abort its executor. The op is finished when no other rank uses its buffers
+ * any more: at once, or in a later call of this function. here: in an MPI call or
+ * gr_runtime_progress().
+ */
+void gr_op_abort(struct gr_op *op, bool here, int rc);
 
 #endif

@@ -6,7 +6,6 @@
 #include "exec/default_streams.h"
 #include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "exec/plan.h"
 #include "exec/setup.h"
 #include "exec/step_timing.h"

@@ -6,12 +6,10 @@
 #include "comm/comm.h"
 #include "comm/net_links.h"
 #include "comm/runtime.h"
-#include "exec/arrival.h"
 #include "exec/executor.h"
 #include "exec/host.h"
 #include "exec/label.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
 #include "exec/setup.h"
@@ -21,6 +19,7 @@
 #include "base/errors.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "link/fifo.h"
 #include "link/team.h"
 #include "sched/groups.h"
 #include "sched/sched.h"
@@ -31,6 +30,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +175,65 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
                          team->rings.where[channel % 2], channel, op->kept.plan.split.nchunks);
 }
 
+/* ---- how late the last rank came: struct gr_arrival ---- */
+
+/*
+ * A word: the time in its upper bits, the call's number in the lower ones. A writer may be in its
+ * next call already, whose word says nothing of this call. Times wrap, so only differences count.
+ */
+#define CALL_BITS 16
+
+static uint64_t word_of(const struct gr_arrival *a)
+{
+    return (a->begun + (uint64_t) a->late) << CALL_BITS | a->call;
+}
+
+static void arrival_begin(struct gr_arrival *a, const struct gr_link *in, struct gr_link *out,
+                          int p, uint64_t seq, double begun)
+{
+    *a = (struct gr_arrival) {
+        .in = in, .out = out, .p = p, .call = (uint16_t) seq, .begun = (uint64_t) (1e9 * begun)};
+}
+
+/* What the writer of a link knows. */
+static void adopt(struct gr_arrival *a, const struct gr_link *l)
+{
+    uint64_t word =
+        atomic_load_explicit(&l->shared->sideband[GR_SIDEBAND_LAG], memory_order_relaxed);
+    int64_t late;
+
+    if (NULL == l->bell && a->call == (uint16_t) word) {
+        late = (int64_t) ((word >> CALL_BITS << CALL_BITS) - (a->begun << CALL_BITS)) /
+               (1 << CALL_BITS);
+        a->late = late > a->late ? late : a->late;
+    }
+}
+
+/* The step's data have arrived, and its messages have not been sent yet. */
+static void begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step)
+{
+    struct gr_arrival *a = ctx;
+    size_t first = (size_t) channel * (size_t) a->p;
+    int k;
+
+    (void) slice;
+    for (k = 0; k < step->nfrom; k++) {
+        adopt(a, &a->in[first + (size_t) step->from[k]]);
+    }
+    for (k = 0; k < step->nto; k++) {
+        struct gr_link *l = &a->out[first + (size_t) step->to[k]];
+
+        if (NULL == l->bell) {
+            atomic_store_explicit(&l->shared->sideband[GR_SIDEBAND_LAG], word_of(a),
+                                  memory_order_relaxed);
+        }
+    }
+}
+
+static const struct gr_gate arrival_gate = {.begins = begins};
+
+/* ---- timed steps ---- */
+
 int gr_host_time(struct gr_op *op)
 {
     const struct gr_team *team = op->queue->team;
@@ -193,8 +252,8 @@ int gr_host_time(struct gr_op *op)
     int rc = gr_timing_begin(op->queue, r, &job, &links, &gate);
 
     if (0 == rc && NULL == gate.ops && 0 != op->start && !op->nonblocking) {
-        gr_arrival_begin(arrival, set->in, set->out, team->p, op->seq, op->start);
-        gate = (struct gr_step_gate) {.ops = &gr_arrival_gate, .ctx = arrival};
+        arrival_begin(arrival, set->in, set->out, team->p, op->seq, op->start);
+        gate = (struct gr_step_gate) {.ops = &arrival_gate, .ctx = arrival};
     }
     if (0 == rc && NULL != gate.ops) {
         gr_stepper_gate(&op->run.host.stepper, gate.ops, gate.ctx);

@@ -7,7 +7,6 @@
 #include "exec/default_streams.h"
 #include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "exec/setup.h"
 
 #include "base/errors.h"

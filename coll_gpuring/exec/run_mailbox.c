@@ -12,7 +12,6 @@
 #include "exec/label.h"
 #include "exec/mailbox.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "exec/plan.h"
 #include "exec/run_host.h"
 

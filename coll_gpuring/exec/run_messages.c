@@ -12,7 +12,6 @@
 #include "comm/runtime.h"
 #include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
 

@@ -11,7 +11,6 @@
 #include "exec/default_streams.h"
 #include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "exec/plan.h"
 #include "exec/run_host.h"
 #include "exec/staged.h"

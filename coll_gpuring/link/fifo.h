@@ -96,7 +96,7 @@ static inline struct gr_doorbell *gr_doorbell_clear(struct gr_doorbell *bell)
  * the time of the push, or newer ones.
  */
 enum {
-    GR_SIDEBAND_LAG,    /* see timing/timer.h; of steps that are not timed: exec/arrival.h */
+    GR_SIDEBAND_LAG,    /* see timing/timer.h; of steps that are not timed: exec/op.h */
     GR_SIDEBAND_RESYNC, /* see timing/timer.h */
     GR_NSIDEBAND
 };

@@ -17,7 +17,6 @@
 #include "link/ipc_cache.h"
 
 #include "base/memory.h"
-#include "link/ipc_types.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/pointer.h"

@@ -90,7 +90,7 @@ void gr_public_set_wait(struct gr_public_queue *queue, const char *name,
                         const struct gr_public_wait *wait);
 void gr_public_end_wait(struct gr_public_queue *queue);
 
-/* ---- readers (public_table.c) ---- */
+/* ---- readers (public.c) ---- */
 
 /* One record of some process, checked: texts end, and have no control characters. */
 struct gr_public_row {

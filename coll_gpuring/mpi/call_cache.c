@@ -10,7 +10,7 @@
 #include "engine/op_queue.h"
 #include "engine/phases.h"
 #include "exec/executor.h"
-#include "exec/op_end.h"
+#include "exec/op.h"
 #include "mpi/call.h"
 #include "mpi/datatype.h"
 #include "mpi/module.h"

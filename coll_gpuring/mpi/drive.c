@@ -15,7 +15,6 @@
 #include "engine/phases.h"
 #include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "mpi/call.h"
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"

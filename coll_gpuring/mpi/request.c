@@ -9,7 +9,6 @@
 #include "engine/op_queue.h"
 #include "engine/phases.h"
 #include "exec/op.h"
-#include "exec/op_end.h"
 #include "mpi/call.h"
 #include "mpi/call_cache.h"
 #include "mpi/runtime.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The descriptor of an algorithm: all that gpuring knows of it. Each algorithm's file ends in one,
- * and registry.h lists them. And what the files of the algorithms have in common.
+ * and types.h lists them. And what the files of the algorithms have in common.
  */
 #ifndef GR_SCHED_ALGORITHM_H
 #define GR_SCHED_ALGORITHM_H

@@ -13,7 +13,7 @@
 #include "engine/op_queue.h"
 #include "engine/phases.h"
 #include "exec/executor.h"
-#include "exec/op_end.h"
+#include "exec/op.h"
 
 #include "base/errors.h"
 #include "exec/mailbox.h"

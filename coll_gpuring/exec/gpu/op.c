@@ -4,7 +4,6 @@
 
 #include "base/errors.h"
 #include "cuda/stream.h"
-#include "exec/gpu/remote.h"
 #include "link/team.h"
 
 #include <assert.h>

@@ -12,8 +12,6 @@
  */
 #include "exec/gpu/op.h"
 
-#include "exec/gpu/remote.h"
-
 static int is_remote(const struct gr_gpu_team *team, int rank)
 {
     return NULL != team->remote && team->remote[rank];

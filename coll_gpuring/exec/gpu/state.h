@@ -19,7 +19,7 @@ struct gr_gpu_connection {
 
     /*
      * This rank's slab. Inside a node: tail and slots (in), heads (out), or all of them in pinned
-     * host memory (out, if this device cannot map the reader's). Between nodes: see remote.h.
+     * host memory (out, if this device cannot map the reader's). Between nodes: see team.h.
      */
     struct gr_gpu_slab *slab;
 

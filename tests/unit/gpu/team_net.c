@@ -2,7 +2,7 @@
 /* A network between the nodes of a test (team_net.h). */
 #include "team_net.h"
 
-#include "exec/gpu/remote.h"
+#include "exec/gpu/team.h"
 #include "net/link.h"
 #include "net/net.h"
 #include "post.h"

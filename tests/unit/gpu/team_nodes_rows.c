@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of team_test about links to other nodes; calls over them are in team_test.c. */
 #include "exec/gpu/op.h"
-#include "exec/gpu/remote.h"
+#include "exec/gpu/team.h"
 #include "team_net.h"
 #include "team_rows.h"
 

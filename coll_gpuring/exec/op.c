@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How an op ends (op_end.h). */
-#include "exec/op_end.h"
+/* How an op ends (op.h): done, or failed; and what is said of its failure. */
+#include "exec/op.h"
 
 #include "comm/collectives.h"
 #include "comm/comm.h"
@@ -8,7 +8,6 @@
 #include "comm/params.h"
 #include "comm/runtime.h"
 #include "exec/label.h"
-#include "exec/op.h"
 
 #include "base/errors.h"
 #include "sched/sched.h"
