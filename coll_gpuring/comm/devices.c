@@ -210,16 +210,15 @@ struct gr_pointer gr_pointer_of(const void *buffer)
     return find_pointer(gpus, buffer);
 }
 
-bool gr_reaches(struct gr_gpu *gpu, const void *buffer, size_t bytes, bool *elsewhere)
+bool gr_reaches(struct gr_gpu *gpu, const struct gr_pointer *pointer, const void *buffer,
+                size_t bytes, bool *elsewhere)
 {
-    struct gr_pointer pointer = gr_pointer_of(buffer);
-
-    *elsewhere = *elsewhere || (pointer.device >= 0 && gr_gpu_ordinal(gpu) != pointer.device);
-    if (GR_MEMORY_DEVICE == pointer.memory &&
-        (!pointer.primary || !gr_gpu_can_use(gpu, &pointer, bytes))) {
+    *elsewhere = *elsewhere || (pointer->device >= 0 && gr_gpu_ordinal(gpu) != pointer->device);
+    if (GR_MEMORY_DEVICE == pointer->memory &&
+        (!pointer->primary || !gr_gpu_can_use(gpu, pointer, bytes))) {
         return false;
     }
-    return pointer.at == (gr_gpu_ptr) (uintptr_t) buffer;
+    return pointer->at == (gr_gpu_ptr) (uintptr_t) buffer;
 }
 
 /* ---- a team's device ---- */

@@ -36,10 +36,12 @@ bool gr_gpu_loaded(void);
 struct gr_pointer gr_pointer_of(const void *buffer);
 
 /*
- * Whether kernels on gpu can use the memory of a buffer, at the same addresses. bytes: of the
- * buffer, gaps included. Sets *elsewhere if it is memory of another device.
+ * Whether kernels on gpu can use the memory of a buffer, at the same addresses. pointer: what
+ * gr_pointer_of() says of it; bytes: of the buffer, gaps included. Sets *elsewhere if it is memory of
+ * another device.
  */
-bool gr_reaches(struct gr_gpu *gpu, const void *buffer, size_t bytes, bool *elsewhere);
+bool gr_reaches(struct gr_gpu *gpu, const struct gr_pointer *pointer, const void *buffer,
+                size_t bytes, bool *elsewhere);
 
 /*
  * The device for a call: that of its buffers (NULL: there is none), else the current one, else one

@@ -57,10 +57,11 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
  * *device if this call has some all the same, waits for their default streams as
  * mca_coll_gpuring_classify_buffers() does, and reports it once. OMPI error code.
  */
-static int find_late_buffers(const struct gr_call *call, bool *device)
+static int find_late_buffers(const struct gr_call *call, struct gr_stage *stage, bool *device)
 {
     static atomic_bool said;
-    int rc = gr_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, device) : OMPI_SUCCESS;
+    int rc =
+        gr_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, stage, device) : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS == rc && *device && !atomic_exchange(&said, true)) {
         gr_warn("gpu-late", gr_calls[call->id].name, ompi_comm_rank(call->comm),
@@ -130,8 +131,8 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
         return rc;
     }
     if (gr_call_has_buffers(call->id)) {
-        rc = module->comm.gpu ? mca_coll_gpuring_classify_buffers(call, &device)
-                              : find_late_buffers(call, &device);
+        rc = module->comm.gpu ? mca_coll_gpuring_classify_buffers(call, &op->stage, &device)
+                              : find_late_buffers(call, &op->stage, &device);
         op->stages = module->comm.gpu || device;
     }
     if (OMPI_SUCCESS != rc) {
@@ -329,7 +330,7 @@ static int fall_back_in_parts(mca_coll_gpuring_module_t *module, const struct gr
     int rc = OMPI_SUCCESS;
 
     if (GR_FALLBACK_STAGED == reason) {
-        rc = mca_coll_gpuring_classify_buffers(call, &device);
+        rc = mca_coll_gpuring_classify_buffers(call, NULL, &device);
         rc = OMPI_SUCCESS == rc ? find_split(module, call, form, &parts.split) : rc;
     }
     if (OMPI_SUCCESS == rc && mca_coll_gpuring_segments_fit(call, form)) {

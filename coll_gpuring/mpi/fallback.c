@@ -228,7 +228,7 @@ static int start_one(gr_fallback_request_t *h)
     if (OMPI_SUCCESS != rc || MPI_REQUEST_NULL == h->inner) {
         return rc;
     }
-    rc = mca_coll_gpuring_classify_buffers(&h->call, &device);
+    rc = mca_coll_gpuring_classify_buffers(&h->call, &h->stage, &device);
     mca_coll_gpuring_points_set(&h->stage.after, &h->call, NULL);
     rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_stage_in(&h->stage, &h->call, NULL) : rc;
     /*
@@ -428,7 +428,8 @@ int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct g
                                const struct gr_form *form)
 {
     bool device = false;
-    int rc = gr_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, &device) : OMPI_SUCCESS;
+    int rc =
+        gr_gpu_loaded() ? mca_coll_gpuring_classify_buffers(call, NULL, &device) : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS == rc && !device && form->cut) {
         return mca_coll_gpuring_segments_do(module, NULL, call, form);

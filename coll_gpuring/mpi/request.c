@@ -223,7 +223,7 @@ __attribute__((noinline)) static int start_by_queue(size_t count, ompi_request_t
         }
         one = OMPI_SUCCESS;
         if (request->op.stages) {
-            one = mca_coll_gpuring_classify_buffers(&request->op.call, &device);
+            one = mca_coll_gpuring_classify_buffers(&request->op.call, &request->op.stage, &device);
             mca_coll_gpuring_op_mark(&request->op, request->queue);
         }
         if (OMPI_SUCCESS == one) {

@@ -65,9 +65,9 @@ static bool is_devices(struct gr_pointer pointer)
 /*
  * What kind of memory the blocks lie in: the first one says it for all, but where each may be a
  * buffer of its own (MPI_BOTTOM, and displacements that are addresses). *device: some of them on a
- * device; and gr_wait_default_stream() for them.
+ * device; and gr_wait_default_stream() for them. *known: the last of them.
  */
-static int look_at(const struct gr_buffer_desc *s, bool *device)
+static int look_at(const struct gr_buffer_desc *s, struct gr_known_address *known, bool *device)
 {
     struct gr_block_desc b;
     ptrdiff_t low, high;
@@ -77,21 +77,28 @@ static int look_at(const struct gr_buffer_desc *s, bool *device)
          k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
         struct gr_pointer pointer = gr_pointer_of(b.at + low);
 
+        *known = (struct gr_known_address) {b.at + low, pointer};
         *device = *device || is_devices(pointer);
         rc = mca_coll_gpuring_to_ompi(gr_wait_default_stream(pointer));
     }
     return rc;
 }
 
-int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device)
+int mca_coll_gpuring_classify_buffers(const struct gr_call *call, struct gr_stage *stage,
+                                      bool *device)
 {
+    struct gr_known_address known;
     int receive, rc = OMPI_SUCCESS;
 
     *device = false;
     for (receive = 0; receive < 2 && OMPI_SUCCESS == rc; receive++) {
         struct gr_buffer_desc side = mca_coll_gpuring_buffer_desc(call, 0 != receive);
 
-        rc = look_at(&side, device);
+        known.at = NULL;
+        rc = look_at(&side, &known, device);
+        if (NULL != stage) {
+            stage->known[receive] = known;
+        }
     }
     return rc;
 }
@@ -120,20 +127,24 @@ static size_t side_span(const struct gr_buffer_desc *s, ptrdiff_t *low, ptrdiff_
 }
 
 /* Whether kernels on gpu can use all of a side that has data. Sets *elsewhere as needs_stage(). */
-static bool kernels_reach(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool *elsewhere)
+static bool kernels_reach(const struct gr_buffer_desc *s, const struct gr_known_address *known,
+                          struct gr_gpu *gpu, bool *elsewhere)
 {
     const unsigned char *base = s->receive ? s->call->rbuf : s->call->sbuf;
+    struct gr_pointer pointer;
     ptrdiff_t low, high;
 
     (void) side_span(s, &low, &high);
-    return gr_reaches(gpu, base + low, (size_t) (high - low), elsewhere);
+    pointer = known->at == base + low ? known->pointer : gr_pointer_of(base + low);
+    return gr_reaches(gpu, &pointer, base + low, (size_t) (high - low), elsewhere);
 }
 
 /*
  * Whether kernels on gpu, or the saved collective (gpu NULL), cannot use the memory as it is. Sets
  * *elsewhere if gpu is not NULL and the memory is another device's.
  */
-static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool *elsewhere)
+static bool needs_stage(const struct gr_buffer_desc *s, const struct gr_known_address *known,
+                        struct gr_gpu *gpu, bool *elsewhere)
 {
     bool device = false;
     struct gr_block_desc b;
@@ -146,7 +157,7 @@ static bool needs_stage(const struct gr_buffer_desc *s, struct gr_gpu *gpu, bool
          * elements
          */
         return k < s->n &&
-               (!kernels_reach(s, gpu, elsewhere) ||
+               (!kernels_reach(s, known, gpu, elsewhere) ||
                 (!gr_calls[s->call->id].reduces && !mca_coll_gpuring_is_gapless(b.type)));
     }
     for (; k < s->n && !device;
@@ -330,8 +341,8 @@ void mca_coll_gpuring_stage_find(struct gr_stage *stage, const struct gr_call *c
 
     stage->original = *call;
     stage->elsewhere = false;
-    stage->in = needs_stage(&send, gpu, &stage->elsewhere);
-    stage->out = needs_stage(&receive, gpu, &stage->elsewhere);
+    stage->in = needs_stage(&send, &stage->known[0], gpu, &stage->elsewhere);
+    stage->out = needs_stage(&receive, &stage->known[1], gpu, &stage->elsewhere);
 }
 
 int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)

@@ -9,6 +9,8 @@
 #include "mpi/call.h"
 #include "mpi/staging/pinned_pool.h"
 
+#include "cuda/pointer.h"
+
 BEGIN_C_DECLS
 
 struct gr_block_desc;
@@ -35,8 +37,16 @@ void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *layout, s
                                         bool receive);
 void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *layout);
 
+/* What the driver said of an address of the call, so that it need not be asked twice. */
+struct gr_known_address {
+    const void *at; /* NULL: nothing is known */
+    struct gr_pointer pointer;
+};
+
 /* A call whose buffers were replaced by host memory. All zero at first. */
 struct gr_stage {
+    struct gr_known_address
+        known[2];           /* of the send buffer's first byte, and the receive buffer's */
     bool in, out;           /* the send buffer is replaced; the receive buffer is */
     bool elsewhere;         /* a buffer lies on another device than kernels run on */
     bool kept;              /* persistent: host memory stays from call to call */
@@ -76,9 +86,10 @@ void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call 
 
 /*
  * In the thread of the MPI call: sets *device, whether some buffer is in device memory, and orders
- * their use (gr_wait_default_stream()). OMPI error code.
+ * their use (gr_wait_default_stream()). stage: that of the call, or NULL. OMPI error code.
  */
-int mca_coll_gpuring_classify_buffers(const struct gr_call *call, bool *device);
+int mca_coll_gpuring_classify_buffers(const struct gr_call *call, struct gr_stage *stage,
+                                      bool *device);
 
 /*
  * Write a block from host memory that has its data in the same places; what lies between them
