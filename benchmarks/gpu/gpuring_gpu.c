@@ -158,7 +158,7 @@ static int run_all(struct bench *b, struct crew *crew)
         for (int algo = 0; 0 == rc && algo < GR_NALGOS; algo++) {
             /* in place its output overwrites input before that is sent: the component stages it */
             int skip = (o->in_place && GR_COLL_REDUCE_SCATTER == coll) ||
-                       gr_algo_is_torus((enum gr_algo) algo) ||
+                       gr_algo_is_by_rank((enum gr_algo) algo) ||
                        !gr_algo_fits((enum gr_algo) algo, b->a.ranks, NULL);
             if (!skip && gr_algo_has((enum gr_algo) algo, coll) &&
                 (algo == b->a.algo || GR_NALGOS == b->a.algo)) {

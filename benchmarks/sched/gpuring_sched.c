@@ -134,7 +134,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 /* The algorithm runs along a torus: the reason why not along this one. */
 static void die_of_torus(const struct options *o)
 {
-    if (!gr_algo_is_torus(o->algo)) {
+    if (!gr_algo_is_by_rank(o->algo)) {
         return;
     }
     if (0 == o->torus.ndims) {
@@ -170,7 +170,7 @@ static void check_options(const struct options *o)
         errx(EXIT_USAGE, "-n %d: %s needs all others in one step, which takes %d", o->ranks,
              gr_algo_name(o->algo), GR_FAN);
     }
-    if (gr_algo_is_torus(o->algo) && NULL != o->order) {
+    if (gr_algo_is_by_rank(o->algo) && NULL != o->order) {
         errx(EXIT_USAGE,
              "--order: %s takes ranks by their numbers; along a torus --channel gives other orders",
              gr_algo_name(o->algo));
@@ -263,7 +263,7 @@ static void fill_table(struct table *t, const struct options *o)
             s.root = pos;
         }
     }
-    s.order = gr_algo_is_torus(o->algo) ? NULL : t->order;
+    s.order = gr_algo_is_by_rank(o->algo) ? NULL : t->order;
     s.nchunks = gr_algo_is_flat(o->algo) || GR_COLL_BARRIER == o->coll ? 1 : 4;
     s.nchunks = o->chunks >= 0 ? (uint32_t) o->chunks : s.nchunks;
     t->parts = GR_PIPE == t->layout ? s.nchunks : (uint32_t) t->p;

@@ -39,7 +39,7 @@ void *need(void *memory)
 
 static int on_torus(const struct source *s)
 {
-    return gr_algo_is_torus(schedules[s->algo].algo);
+    return gr_algo_is_by_rank(schedules[s->algo].algo);
 }
 
 static struct gr_sched schedule(const struct source *s, int rank, int channel)

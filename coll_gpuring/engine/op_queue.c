@@ -360,7 +360,7 @@ void gr_queue_append(struct gr_op *op)
     }
 }
 
-int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped *run)
+int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped_call *run)
 {
     int rc = GR_NO_MAIL;
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct gr_grouped;
+struct gr_grouped_call;
 struct gr_op;
 
 /* ---- their beginning and end (comm_queues.c) ---- */
@@ -90,7 +90,7 @@ void gr_queue_append(struct gr_op *op);
  * adds an op at once that goes on with the call, by gr_queue_go_on(). Only one thread may add ops to
  * the queue meanwhile.
  */
-int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped *run);
+int gr_queue_try_mail(struct gr_op_queue *queue, struct gr_grouped_call *run);
 void gr_queue_go_on(struct gr_op *op);
 
 /* ---- all queues with nonblocking ops ---- */

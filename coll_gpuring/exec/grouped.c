@@ -9,24 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int top(const struct gr_grouped *c)
+static int top(const struct gr_grouped_call *c)
 {
     return c->levels - 1;
 }
 
 /* Levels below the top that this rank is in. */
-static int below(const struct gr_grouped *c)
+static int below(const struct gr_grouped_call *c)
 {
     return c->mine < c->levels ? c->mine : top(c);
 }
 
-static const struct gr_group *group(const struct gr_grouped *c, int level)
+static const struct gr_group *group(const struct gr_grouped_call *c, int level)
 {
     return &c->boards[level].group;
 }
 
 /* The member that speaks for the root in this rank's group of a level; the leader: none does. */
-static int speaker(const struct gr_grouped *c, int level)
+static int speaker(const struct gr_grouped_call *c, int level)
 {
     int member = gr_group_member(group(c, level), c->whole.root);
 
@@ -34,7 +34,7 @@ static int speaker(const struct gr_grouped *c, int level)
 }
 
 /* The lowest level whose group holds the root; mine: none. */
-static int root_level(const struct gr_grouped *c)
+static int root_level(const struct gr_grouped_call *c)
 {
     int level = 0;
 
@@ -60,7 +60,7 @@ static size_t sum(const struct gr_mailbox_call *whole, int first, int end)
 }
 
 /* Elements of the vector that is combined, or that all ranks get. */
-static size_t all(const struct gr_grouped *c)
+static size_t all(const struct gr_grouped_call *c)
 {
     const struct gr_mailbox_call *w = &c->whole;
     int last = c->team->p - 1;
@@ -75,7 +75,7 @@ static size_t all(const struct gr_grouped *c)
 /* ---- the steps of a call ---- */
 
 /* From the members of a group to its leader, or to the root's speaker; to all: at the top. */
-static void set_upward(struct gr_grouped *c, int level)
+static void set_upward(struct gr_grouped_call *c, int level)
 {
     const struct gr_mailbox_call *w = &c->whole;
     const struct gr_group *g = group(c, level);
@@ -116,7 +116,7 @@ static void set_upward(struct gr_grouped *c, int level)
 }
 
 /* From the leader of a group to all members; of a reduce, to the root's speaker only. */
-static void set_downward(struct gr_grouped *c, int level)
+static void set_downward(struct gr_grouped_call *c, int level)
 {
     struct gr_mailbox_call *now = &c->now;
     int me = group(c, level)->me, to = speaker(c, level);
@@ -131,7 +131,7 @@ static void set_downward(struct gr_grouped *c, int level)
 }
 
 /* From the root's speaker to all members, or from the leader where the group does not hold it. */
-static void set_bcast(struct gr_grouped *c, int level)
+static void set_bcast(struct gr_grouped_call *c, int level)
 {
     const struct gr_mailbox_call *w = &c->whole;
 
@@ -162,7 +162,7 @@ static void transpose(unsigned char *to, const unsigned char *from, int rows, in
  * column in this rank's row. The second: what the row has for row i goes to the member of that row
  * in this rank's column. Between them blocks lie in the order of their senders.
  */
-static void set_alltoall(struct gr_grouped *c, int step)
+static void set_alltoall(struct gr_grouped_call *c, int step)
 {
     const struct gr_mailbox_call *w = &c->whole;
     size_t bytes = w->count * w->reducer.elem_bytes;
@@ -179,7 +179,7 @@ static void set_alltoall(struct gr_grouped *c, int step)
     }
 }
 
-static void set_step(struct gr_grouped *c)
+static void set_step(struct gr_grouped_call *c)
 {
     int step = c->step, up, k;
 
@@ -204,7 +204,7 @@ static void set_step(struct gr_grouped *c)
     gr_mailbox_begin(&c->boards[c->at].box, &c->now);
 }
 
-static int steps_of(const struct gr_grouped *c)
+static int steps_of(const struct gr_grouped_call *c)
 {
     int lowest = 0;
 
@@ -220,7 +220,7 @@ static int steps_of(const struct gr_grouped *c)
 
 /* ---- a call ---- */
 
-void gr_grouped_prepare(struct gr_grouped *c, struct gr_team *team)
+void gr_grouped_prepare(struct gr_grouped_call *c, struct gr_team *team)
 {
     int use = gr_mailbox_use(c->whole.coll, team->p);
 
@@ -236,7 +236,7 @@ void gr_grouped_prepare(struct gr_grouped *c, struct gr_team *team)
     }
 }
 
-void gr_grouped_begin(struct gr_grouped *c)
+void gr_grouped_begin(struct gr_grouped_call *c)
 {
     const struct gr_mailbox_call *w = &c->whole;
 
@@ -253,7 +253,7 @@ void gr_grouped_begin(struct gr_grouped *c)
     set_step(c);
 }
 
-void gr_grouped_hand_over(struct gr_grouped *to, const struct gr_grouped *from)
+void gr_grouped_hand_over(struct gr_grouped_call *to, const struct gr_grouped_call *from)
 {
     if (1 == from->levels) {
         to->whole = from->whole;
@@ -271,7 +271,7 @@ void gr_grouped_hand_over(struct gr_grouped *to, const struct gr_grouped *from)
 }
 
 /* Copy results out of scratch. */
-static void finish(const struct gr_grouped *c)
+static void finish(const struct gr_grouped_call *c)
 {
     const struct gr_mailbox_call *w = &c->whole;
     size_t elem = w->reducer.elem_bytes, at = 0, n;
@@ -288,7 +288,7 @@ static void finish(const struct gr_grouped *c)
     }
 }
 
-int gr_grouped_poll(struct gr_grouped *c, uint64_t *moved)
+int gr_grouped_poll(struct gr_grouped_call *c, uint64_t *moved)
 {
     int rc;
 
@@ -308,7 +308,7 @@ int gr_grouped_poll(struct gr_grouped *c, uint64_t *moved)
     }
 }
 
-int gr_grouped_run_steps(struct gr_grouped *c)
+int gr_grouped_run_steps(struct gr_grouped_call *c)
 {
     uint64_t moved = 0;
 
@@ -318,7 +318,7 @@ int gr_grouped_run_steps(struct gr_grouped *c)
 
 /* ---- in words ---- */
 
-struct gr_label_pair gr_grouped_difference(const struct gr_grouped *c)
+struct gr_label_pair gr_grouped_difference(const struct gr_grouped_call *c)
 {
     const struct gr_group *g = group(c, c->at);
     struct gr_label_pair pair = gr_mailbox_difference(&c->boards[c->at].box, gr_grouped_now(c));
@@ -346,7 +346,7 @@ void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_
     free(ranks);
 }
 
-void gr_grouped_explain(const struct gr_grouped *c, char *text, size_t size)
+void gr_grouped_explain(const struct gr_grouped_call *c, char *text, size_t size)
 {
     char what[32] = "mailbox";
 

@@ -25,7 +25,7 @@
 #include "link/team.h"
 #include "sched/groups.h"
 
-struct gr_grouped {
+struct gr_grouped_call {
     struct gr_mailbox_call whole; /* set by the caller; kept until the call is done */
 
     /* Private, from here on. */
@@ -43,28 +43,28 @@ struct gr_grouped {
 };
 
 /* Find the steps of the call whose `whole` is set, but for its buffers. Boards may come later. */
-void gr_grouped_prepare(struct gr_grouped *call, struct gr_team *team);
+void gr_grouped_prepare(struct gr_grouped_call *call, struct gr_team *team);
 
 /*
  * Begin a call that was prepared, perhaps with other buffers than the last time. The team has the
  * boards, and no other call of them is begun and not done, but for calls on single mailboxes that
  * were posted early.
  */
-void gr_grouped_begin(struct gr_grouped *call);
+void gr_grouped_begin(struct gr_grouped_call *call);
 
 /*
  * Go on. 1: the call is done; 0: it waits for the ranks of gr_mailbox_waits_for(). Negative: as
  * gr_mailbox_take() of the present step. *moved is increased by the number of boards that were
  * taken.
  */
-int gr_grouped_poll(struct gr_grouped *call, uint64_t *moved);
+int gr_grouped_poll(struct gr_grouped_call *call, uint64_t *moved);
 
 /*
  * Begin a call that was prepared, and go on as far as possible: as gr_grouped_begin() and
  * gr_grouped_poll(), inline for the one step of a call among few.
  */
-int gr_grouped_run_steps(struct gr_grouped *call);
-static GR_INLINE int gr_grouped_run(struct gr_grouped *call)
+int gr_grouped_run_steps(struct gr_grouped_call *call);
+static GR_INLINE int gr_grouped_run(struct gr_grouped_call *call)
 {
     struct gr_mailbox *box = &call->boards->box;
 
@@ -76,24 +76,24 @@ static GR_INLINE int gr_grouped_run(struct gr_grouped *call)
 }
 
 /* Let `to` go on with a call that was begun, in the place of `from`, which may begin another. */
-void gr_grouped_hand_over(struct gr_grouped *to, const struct gr_grouped *from);
+void gr_grouped_hand_over(struct gr_grouped_call *to, const struct gr_grouped_call *from);
 
 /* The present step, and its boards. */
-static inline const struct gr_mailbox_call *gr_grouped_now(const struct gr_grouped *call)
+static inline const struct gr_mailbox_call *gr_grouped_now(const struct gr_grouped_call *call)
 {
     return 1 == call->levels ? &call->whole : &call->now;
 }
-static inline const struct gr_boards *gr_grouped_at(const struct gr_grouped *call)
+static inline const struct gr_boards *gr_grouped_at(const struct gr_grouped_call *call)
 {
     return &call->boards[call->at];
 }
 
 /* After an error of a poll: the post that is not of the present step, by the team's rank. */
-struct gr_label_pair gr_grouped_difference(const struct gr_grouped *call);
+struct gr_label_pair gr_grouped_difference(const struct gr_grouped_call *call);
 
 /* What a call waits for, in words; of one on the boards of a mailbox: what: its name there. */
 void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_call *call,
                         const char *what, char *text, size_t size);
-void gr_grouped_explain(const struct gr_grouped *call, char *text, size_t size);
+void gr_grouped_explain(const struct gr_grouped_call *call, char *text, size_t size);
 
 #endif

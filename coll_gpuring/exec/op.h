@@ -279,11 +279,11 @@ struct gr_op {
 
     /* State of the executor; during an agreement between nodes, host is that of its exchange. */
     union {
-        struct gr_grouped mailbox;    /* run_mailbox.c */
-        struct gr_host_run host;      /* run_host.c, run_staged.c */
-        struct gr_device_run device;  /* run_device.c */
-        struct gr_leader_op leader;   /* run_leader.c */
-        struct gr_messages *messages; /* run_messages.c; owned */
+        struct gr_grouped_call mailbox; /* run_mailbox.c */
+        struct gr_host_run host;        /* run_host.c, run_staged.c */
+        struct gr_device_run device;    /* run_device.c */
+        struct gr_leader_op leader;     /* run_leader.c */
+        struct gr_messages *messages;   /* run_messages.c; owned */
     } run;
 
     struct gr_op_kept kept; /* memory for the next call */

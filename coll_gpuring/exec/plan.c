@@ -53,7 +53,7 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, 
 struct gr_sched gr_plan_sched(const struct gr_plan_spec *r, int p, int rank, const int *order,
                               const int *where, uint32_t channel, uint32_t nchunks)
 {
-    int along = gr_algo_is_torus(r->algo);
+    int along = gr_algo_is_by_rank(r->algo);
     struct gr_sched s = {
         .coll = r->coll,
         .algo = r->algo,

@@ -66,7 +66,7 @@ static int mailbox_start(struct gr_op *op)
 
 static int mailbox_poll(struct gr_op *op, uint64_t *moved)
 {
-    struct gr_grouped *c = &op->run.mailbox;
+    struct gr_grouped_call *c = &op->run.mailbox;
     const struct gr_mailbox *box = &gr_grouped_at(c)->box;
     struct gr_label_pair pair;
     int rc = 0;

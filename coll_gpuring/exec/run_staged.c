@@ -41,7 +41,7 @@ bool gr_staged_fits(const struct gr_op *op)
     }
     stage_bytes = stage_bytes_of(op);
     return GR_COLL_ALLTOALL != op->data.spec.coll &&
-           !gr_algo_is_torus((enum gr_algo) op->choice.algo) && stage_bytes > 0 &&
+           !gr_algo_is_by_rank((enum gr_algo) op->choice.algo) && stage_bytes > 0 &&
            op->data.bytes / 2 >= stage_bytes && op->plain;
 }
 

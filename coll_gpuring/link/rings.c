@@ -66,9 +66,9 @@ int gr_neighbours_alloc(struct gr_neighbours *n, size_t most)
 /* Whether two channels have the same schedules, and so the same neighbours. */
 static int are_alike(const struct gr_rings *rings, enum gr_algo algo, uint32_t a, uint32_t b)
 {
-    int coll, alike = gr_algo_is_torus(algo) || a % 2 == b % 2;
+    int coll, alike = gr_algo_is_by_rank(algo) || a % 2 == b % 2;
 
-    for (coll = 0; gr_algo_is_torus(algo) && coll < GR_NCOLLS; coll++) {
+    for (coll = 0; gr_algo_is_by_rank(algo) && coll < GR_NCOLLS; coll++) {
         uint32_t schedules = gr_algo_schedules(algo, (enum gr_coll) coll, &rings->torus);
 
         alike = alike && (uint32_t) gr_rings_lane(&rings->torus, a) % schedules ==
@@ -103,7 +103,7 @@ int gr_rings_neighbours(const struct gr_rings *rings, int p, int rank, uint32_t 
     }
     for (c = 0; c < nchannels; c++) {
         const int *where = rings->where[c % 2];
-        int along = gr_algo_is_torus(algo);
+        int along = gr_algo_is_by_rank(algo);
         struct gr_sched s = {
             .algo = algo,
             .p = p,

@@ -51,12 +51,12 @@ struct gr_call_kind {
 struct gr_cached_call {
     struct gr_call_kind kind;
     struct gr_call_counter counter;
-    struct gr_op_queue *queue; /* of the calls' order; borrowed */
-    struct gr_grouped run;     /* blocking calls, one at a time: of now, or of the last one */
-    const void *hosts[2];      /* its buffers: they are in host memory */
-    struct gr_call reduced;    /* type and operation, for Open MPI's reduction */
-    bool timed;                /* the times of calls are wanted */
-    ptrdiff_t lowest;          /* allgatherv: of the displacements, in bytes, or 0 */
+    struct gr_op_queue *queue;  /* of the calls' order; borrowed */
+    struct gr_grouped_call run; /* blocking calls, one at a time: of now, or of the last one */
+    const void *hosts[2];       /* its buffers: they are in host memory */
+    struct gr_call reduced;     /* type and operation, for Open MPI's reduction */
+    bool timed;                 /* the times of calls are wanted */
+    ptrdiff_t lowest;           /* allgatherv: of the displacements, in bytes, or 0 */
     /*
      * allgatherv, reduce_scatter: [rank]: elements or bytes of the block, as in run.whole.counts;
      * then [rank]: where it lies, as in run.whole.displs

@@ -15,10 +15,10 @@ enum gr_trait {
     /* All links of a rank are used at once: a slice of a GR_PIPE has one chunk. */
     GR_TRAIT_FLAT = 1,
     /*
-     * Position = rank, without an order, as along a torus, which the algorithm need not have;
-     * channels differ as `channels` says (torus.h).
+     * Position = rank: the algorithm takes ranks by their numbers, along a torus or not, and no order
+     * of theirs. Channels differ as `channels` says (torus.h).
      */
-    GR_TRAIT_TORUS = 2,
+    GR_TRAIT_BY_RANK = 2,
     /* Each root needs links of its own. */
     GR_TRAIT_ROOTED = 4,
     /* In place or in scratch, it overwrites what it has sent and others may not have taken yet. */
@@ -46,9 +46,9 @@ struct gr_algorithm {
     struct gr_links_count (*links)(int p, const struct gr_torus *torus);
     /* Most chunks of a message with the layout GR_BLOCKS, on any channel. NULL: one. */
     uint32_t (*message_chunks)(int p, const struct gr_torus *torus);
-    /* GR_TRAIT_TORUS: channels whose schedules differ. NULL: one. */
+    /* GR_TRAIT_BY_RANK: channels whose schedules differ. NULL: one. */
     int (*channels)(enum gr_coll coll, const struct gr_torus *torus);
-    /* GR_TRAIT_TORUS: gr_sched_route(). NULL: that of a channel that goes one way around. */
+    /* GR_TRAIT_BY_RANK: gr_sched_route(). NULL: that of a channel that goes one way around. */
     void (*route)(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
     /* ---- costs ---- */
     /* Microseconds inside a node. NULL: those of `pipe`. */
@@ -58,7 +58,7 @@ struct gr_algorithm {
     /* What it does between nodes. */
     struct gr_internode_cost (*internode_cost)(const struct gr_cost_terms *terms);
     /*
-     * Ranks up to which it is chosen where nothing is forced. NULL: any; with GR_TRAIT_TORUS none.
+     * Ranks up to which it is chosen where nothing is forced. NULL: any; with GR_TRAIT_BY_RANK none.
      */
     int (*auto_ranks)(const struct gr_cost_terms *terms);
 };

@@ -176,7 +176,7 @@ const struct gr_algorithm gr_algorithm_pat = {
         "of ranks",
     .colls = GR_BLOCK_COLLS,
     .scratch = GR_BIT(GR_COLL_REDUCE_SCATTER),
-    .traits = GR_TRAIT_TORUS,
+    .traits = GR_TRAIT_BY_RANK,
     .len = pat_len,
     .step = pat_step,
     .links = pat_links,

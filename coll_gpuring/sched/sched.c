@@ -89,9 +89,9 @@ int gr_algo_is_flat(enum gr_algo algo)
     return has_trait(algo, GR_TRAIT_FLAT);
 }
 
-int gr_algo_is_torus(enum gr_algo algo)
+int gr_algo_is_by_rank(enum gr_algo algo)
 {
-    return has_trait(algo, GR_TRAIT_TORUS);
+    return has_trait(algo, GR_TRAIT_BY_RANK);
 }
 
 int gr_algo_is_rooted(enum gr_algo algo)
@@ -119,7 +119,7 @@ uint32_t gr_algo_schedules(enum gr_algo algo, enum gr_coll coll, const struct gr
 {
     const struct gr_algorithm *a = gr_algorithms[algo];
 
-    if (!gr_algo_is_torus(algo)) {
+    if (!gr_algo_is_by_rank(algo)) {
         return 2; /* the two rings of a team */
     }
     return NULL == a->channels ? 1 : (uint32_t) a->channels(coll, torus);
@@ -151,7 +151,7 @@ int gr_sched_check(const struct gr_sched *s)
         s->pos < 0 || s->pos >= s->p || s->root < 0 || s->root >= s->p) {
         return -1;
     }
-    if (gr_algo_is_torus(s->algo) && (NULL != s->order || s->channel < 0)) {
+    if (gr_algo_is_by_rank(s->algo) && (NULL != s->order || s->channel < 0)) {
         return -1;
     }
     return GR_PIPE == gr_algo_layout(s->algo, s->coll) && s->nchunks < 1 ? -1 : 0;

@@ -36,7 +36,7 @@ int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus);
 int gr_algo_is_flat(enum gr_algo algo);
 
 /* Whether position = rank, as along a torus: the algorithm takes no order of ranks. */
-int gr_algo_is_torus(enum gr_algo algo);
+int gr_algo_is_by_rank(enum gr_algo algo);
 
 /* Whether each root needs links of its own. */
 int gr_algo_is_rooted(enum gr_algo algo);

@@ -140,7 +140,7 @@ static int most_ranks(const struct gr_cost_terms *t, enum gr_algo algo)
     if (NULL != gr_algorithms[algo]->auto_ranks) {
         return gr_algorithms[algo]->auto_ranks(t);
     }
-    return gr_algo_is_torus(algo) ? 0 : INT_MAX;
+    return gr_algo_is_by_rank(algo) ? 0 : INT_MAX;
 }
 
 /* Whether the messages of an algorithm can be moved so. */

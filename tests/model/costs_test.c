@@ -362,11 +362,11 @@ static void peers_agree(void **state)
         s.algo = (enum gr_algo) algo;
         s.torus = (struct gr_torus) {.ndims = 0};
         s.channel = 0;
-        for (s.p = 1; s.p <= 33 && !gr_algo_is_torus(s.algo); s.p++) {
+        for (s.p = 1; s.p <= 33 && !gr_algo_is_by_rank(s.algo); s.p++) {
             s.root = s.p / 2;
             check_lists(s);
         }
-        if (gr_algo_is_torus(s.algo)) {
+        if (gr_algo_is_by_rank(s.algo)) {
             s.torus = (struct gr_torus) {.ndims = 3, .dims = {4, 2, 4}};
             s.p = 32;
             s.root = 5;

@@ -298,7 +298,7 @@ static struct sym_case case_of(enum gr_algo algo, enum gr_coll coll, int p,
                          .align = 1,
                          .slots = 2};
 
-    if (gr_algo_is_torus(algo)) {
+    if (gr_algo_is_by_rank(algo)) {
         c.torus = *torus;
         c.nchannels = gr_algo_schedules(algo, coll, torus);
     }
@@ -324,7 +324,7 @@ static void every_edit_of_every_step_is_found(void **state)
         enum gr_coll coll = (enum gr_coll)(pair % GR_NCOLLS);
 
         for (k = 0; k < (size_t) depth(3, sizeof(tori) / sizeof(tori[0])); k++) {
-            int p = gr_algo_is_torus(algo) ? gr_torus_size(&tori[k]) : 4 + (int) k;
+            int p = gr_algo_is_by_rank(algo) ? gr_torus_size(&tori[k]) : 4 + (int) k;
 
             if (gr_algo_has(algo, coll) && gr_algo_fits(algo, p, &tori[k])) {
                 struct sym_case c = case_of(algo, coll, p, &tori[k]);

@@ -119,7 +119,7 @@ static void calls_are_right_in_threads(void **state)
 enum { BY_HAND = 40 };
 
 static struct hand {
-    struct gr_grouped call;
+    struct gr_grouped_call call;
     struct ex_buffers buffers;
     int done;
 } hands[BY_HAND];
@@ -215,7 +215,7 @@ static void a_missing_rank_is_waited_for_by_its_group(void **state)
         }
         assert_int_equal(poll_all(P, late), 0);
         for (r = 0; r < P && NAMED == late; r++) {
-            const struct gr_grouped *call = &hands[r].call;
+            const struct gr_grouped_call *call = &hands[r].call;
             const struct gr_group *g;
 
             if (r == late) {

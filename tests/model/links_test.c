@@ -48,7 +48,7 @@ static struct made count(enum gr_algo algo, int p, const struct gr_torus *torus)
     int roots = gr_algo_is_rooted(algo) ? (p < 9 ? p : 2) : 1;
 
     for (s.root = 0; s.root < roots; s.root++) {
-        for (s.channel = 0; s.channel < (gr_algo_is_torus(algo) ? 4 : 1); s.channel++) {
+        for (s.channel = 0; s.channel < (gr_algo_is_by_rank(algo) ? 4 : 1); s.channel++) {
             add_channel(&s, &made);
         }
     }
@@ -122,7 +122,7 @@ static void along_tori(void **state)
         }
         for (torus.nested = 0; torus.nested <= (2 == torus.ndims ? 2 : 0); torus.nested++) {
             for (a = 0; a < GR_NALGOS; a++) {
-                if (gr_algo_is_torus((enum gr_algo) a) &&
+                if (gr_algo_is_by_rank((enum gr_algo) a) &&
                     gr_algo_fits((enum gr_algo) a, p, &torus)) {
                     compare((enum gr_algo) a, p, &torus);
                 }

@@ -208,7 +208,7 @@ static inline int may_choose(const struct gr_costs *costs, const struct gr_selec
     case GR_ALGO_DISSEMINATION: /* the only one of a barrier */
         return 1;
     default:
-        return !gr_algo_is_torus(algo);
+        return !gr_algo_is_by_rank(algo);
     }
 }
 

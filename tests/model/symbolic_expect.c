@@ -164,7 +164,7 @@ static uint64_t stated_order(const struct sym_case *c, const struct place *e)
         nodes.root = c->root / c->torus.dims[0];
         return double_tree(&nodes);
     }
-    if (gr_algo_is_torus(c->algo)) {
+    if (gr_algo_is_by_rank(c->algo)) {
         return torus_expect(c, e->channel, e->owner, e->elem);
     }
     if (1 == e->p) {

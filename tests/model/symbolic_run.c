@@ -97,7 +97,7 @@ void sym_size(struct sym_case *c, uint32_t chunks, size_t ragged)
 
 static void make_order(const struct sym_case *c, uint32_t channel, int *order)
 {
-    int kind = SYM_IDENTITY == c->order || gr_algo_is_torus(c->algo)
+    int kind = SYM_IDENTITY == c->order || gr_algo_is_by_rank(c->algo)
                    ? SYM_IDENTITY
                    : (int) ((c->order + channel) % SYM_NORDERS);
     uint64_t state = c->seed + channel;
@@ -133,7 +133,7 @@ static void mark_peers(struct sym *w, const struct gr_sched *s, uint32_t channel
 static void make_plan(struct sym *w, struct sym_rank *me)
 {
     const struct sym_case *c = w->c;
-    int along = gr_algo_is_torus(c->algo);
+    int along = gr_algo_is_by_rank(c->algo);
     struct gr_shape shape = {.coll = c->coll,
                              .layout = sym_layout(c),
                              .p = c->p,
@@ -361,7 +361,7 @@ static void check_through(struct sym *w)
  */
 static int sums_in_output(const struct sym_case *c)
 {
-    if (gr_algo_is_torus(c->algo)) {
+    if (gr_algo_is_by_rank(c->algo)) {
         return GR_ALGO_NODE_TREE != c->algo &&
                (GR_COLL_ALLREDUCE == c->coll || GR_COLL_REDUCE == c->coll ||
                 GR_COLL_BARRIER == c->coll);

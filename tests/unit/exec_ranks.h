@@ -63,8 +63,8 @@ struct ex_rank {
     struct gr_stepper stepper;
     struct gr_timer timer; /* where the world has timing */
     struct gr_sync_port port;
-    struct gr_plan_spec spec; /* of the call that is timed */
-    struct gr_grouped mail;   /* in one mailbox: its `whole` */
+    struct gr_plan_spec spec;    /* of the call that is timed */
+    struct gr_grouped_call mail; /* in one mailbox: its `whole` */
     int posted;
     struct ex_buffers buffers;
     size_t at; /* number of the case that runs */

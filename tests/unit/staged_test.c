@@ -160,7 +160,7 @@ static void add_cases(struct ex_batch *b, const struct ex_world *w, int way, enu
     struct ex_case *c;
     int k;
 
-    if (GR_ALGO_MAILBOX == way || gr_algo_is_torus((enum gr_algo) way)) {
+    if (GR_ALGO_MAILBOX == way || gr_algo_is_by_rank((enum gr_algo) way)) {
         return; /* of these the component copies all first */
     }
     for (k = 0; k < 4; k++) {

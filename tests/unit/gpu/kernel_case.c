@@ -239,7 +239,7 @@ void kc_set_torus(struct kc_case *c, const struct gr_torus *torus)
      * the host puts several chunks into one slot; of an Alltoall those, too, that it copies to
      * where they wait
      */
-    c->untraced = (most > 1 || (gr_algo_is_torus(c->algo) && GR_COLL_ALLTOALL == c->coll)) &&
+    c->untraced = (most > 1 || (gr_algo_is_by_rank(c->algo) && GR_COLL_ALLTOALL == c->coll)) &&
                   GR_PROTOCOL_SIMPLE != c->protocol;
 }
 

@@ -129,7 +129,7 @@ static void run_along(const struct gr_torus *torus)
         for (algo = 0; algo < GR_NALGOS; algo++) {
             struct kc_case c;
 
-            if (!gr_algo_is_torus((enum gr_algo) algo) ||
+            if (!gr_algo_is_by_rank((enum gr_algo) algo) ||
                 !gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) ||
                 !gr_algo_fits((enum gr_algo) algo, p, torus)) {
                 continue;

@@ -133,7 +133,7 @@ static void sweep(struct tr_shape shape, int p, int along)
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             if (gr_algo_has((enum gr_algo) algo, (enum gr_coll) coll) &&
                 gr_algo_fits((enum gr_algo) algo, p, &shape.torus) &&
-                (!along || gr_algo_is_torus((enum gr_algo) algo))) {
+                (!along || gr_algo_is_by_rank((enum gr_algo) algo))) {
                 add_sizes(&b, &shape, p, algo, (enum gr_coll) coll);
             }
         }
