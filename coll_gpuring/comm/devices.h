@@ -37,8 +37,8 @@ struct gr_pointer gr_pointer_of(const void *buffer);
 
 /*
  * Whether kernels on gpu can use the memory of a buffer, at the same addresses. pointer: what
- * gr_pointer_of() says of it; bytes: of the buffer, gaps included. Sets *elsewhere if it is memory of
- * another device.
+ * gr_pointer_of() says of it; bytes: of the buffer, gaps included. Sets *elsewhere if it is memory
+ * of another device.
  */
 bool gr_reaches(struct gr_gpu *gpu, const struct gr_pointer *pointer, const void *buffer,
                 size_t bytes, bool *elsewhere);

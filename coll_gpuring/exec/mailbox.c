@@ -46,8 +46,8 @@ int gr_mailbox_find_freed(struct gr_mailbox *box, uint64_t epoch)
 }
 
 /*
- * Receivers read the set's first line again and again, so of a long post it is written last: it would
- * leave this core's cache while the rest is copied.
+ * Receivers read the set's first line again and again, so of a long post it is written last: it
+ * would leave this core's cache while the rest is copied.
  */
 void gr_mailbox_write(unsigned char *set, const struct gr_mailbox_call *call)
 {

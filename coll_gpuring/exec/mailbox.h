@@ -116,8 +116,8 @@ static inline size_t gr_mailbox_set(const struct gr_mailbox *box, uint64_t epoch
 }
 
 /*
- * The same for a call that was prepared before, and has met no error. A reduce is prepared again for
- * other buffers: its root posts nothing where its input does not overlap its output.
+ * The same for a call that was prepared before, and has met no error. A reduce is prepared again
+ * for other buffers: its root posts nothing where its input does not overlap its output.
  */
 static GR_INLINE void gr_mailbox_begin_again(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {

@@ -69,8 +69,8 @@ struct gr_backend {
 };
 
 /*
- * Decides when steps begin (timing/timer.h). All functions get the gate's ctx, and may be NULL: then
- * steps begin as soon as they can, and no rank needs the gate of this one.
+ * Decides when steps begin (timing/timer.h). All functions get the gate's ctx, and may be NULL:
+ * then steps begin as soon as they can, and no rank needs the gate of this one.
  */
 struct gr_gate {
     /* Whether a step that has data may begin: 1, 0 (ask again later), or negative on error. */
@@ -112,8 +112,8 @@ void gr_stepper_start(struct gr_stepper *m, const struct gr_plan *plan,
                       const struct gr_backend *backend, void *ctx);
 
 /*
- * Before the first gr_stepper_run(): let the gate decide when steps begin. ctx must live
- * until the stepper is done.
+ * Before the first gr_stepper_run(): let the gate decide when steps begin. ctx must live until the
+ * stepper is done.
  */
 void gr_stepper_gate(struct gr_stepper *m, const struct gr_gate *gate, void *ctx);
 

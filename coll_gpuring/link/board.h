@@ -39,9 +39,8 @@ struct gr_mailbox {
     uint64_t full;           /* the first epoch whose set is not known to be free */
     bool prefetches;         /* of this processor: gr_mailbox_init() */
     size_t posted_bytes;     /* of the last post, if it prefetches; 0: that call posted nothing */
-    uint64_t tell;           /* the epoch after which this rank writes to others' boards that it
-                                has read so far */
-    uint64_t moved;          /* boards that this rank has read a post of */
+    uint64_t tell;  /* after this epoch this rank writes to others' boards what it has read */
+    uint64_t moved; /* boards that this rank has read a post of */
 };
 
 /* Bytes from set to set, for messages of up to `bytes`. */

@@ -105,31 +105,36 @@ static bool in_host_memory(const struct gr_cached_call *cached, const struct gr_
     return (cached->hosts[0] == call->sbuf && cached->hosts[1] == call->rbuf) || !gr_gpu_loaded();
 }
 
-struct gr_cached_call *mca_coll_gpuring_cached_find(struct gr_call_cache *cache,
-                                                    const struct gr_call *call)
+/* Let the cached call have the call's buffers. */
+static void set_buffers(struct gr_cached_call *cached, const struct gr_call *call)
 {
-    struct gr_cached_call *cached;
+    cached->hosts[0] = call->sbuf;
+    cached->hosts[1] = call->rbuf;
+    if (gr_id_reduces(call->id)) {
+        cached->run.whole.in = cached->kind.in_place ? call->rbuf : call->sbuf;
+        cached->run.whole.out = call->rbuf;
+    }
+    if (GR_CALL_REDUCE == call->id) { /* what its root posts depends on the buffers */
+        gr_grouped_prepare(&cached->run, cached->queue->team);
+    }
+    gr_cached_set_typed(cached, call, call->id);
+}
+
+struct gr_cached_call *mca_coll_gpuring_cached_find(struct gr_call_cache *cache,
+                                                    const struct gr_call *call,
+                                                    struct gr_cached_call *last)
+{
+    struct gr_cached_call *cached = last;
     struct gr_call_kind kind;
 
-    if (!find_kind(call, &kind)) {
-        return NULL;
-    }
-    cached = cache->last[kind.id];
-    if (NULL == cached || !is_of(cached, &kind, call)) {
-        cached = find_by_hash(cache, &kind, call);
+    if (NULL == last || last->kind.in_place != (MPI_IN_PLACE == call->sbuf)) {
+        cached = find_kind(call, &kind) ? find_by_hash(cache, &kind, call) : NULL;
     }
     if (NULL == cached || !in_host_memory(cached, call)) {
         return NULL;
     }
-    cache->last[kind.id] = cached->timed ? NULL : cached;
-    cached->hosts[0] = call->sbuf;
-    cached->hosts[1] = call->rbuf;
-    if (NULL != kind.type) {
-        cached->run.whole.in = kind.in_place ? call->rbuf : call->sbuf;
-        cached->run.whole.out = call->rbuf;
-        gr_grouped_prepare(&cached->run, cached->queue->team);
-    }
-    gr_cached_set_typed(cached, call, kind.id);
+    cache->last[call->id] = cached->timed ? NULL : cached;
+    set_buffers(cached, call);
     return cached;
 }
 
@@ -276,8 +281,8 @@ bool mca_coll_gpuring_cached_begin(mca_coll_gpuring_module_t *module, const stru
     struct gr_call_cache *cache = module->cache[GR_ORDER_NONBLOCKING];
     struct gr_cached_call *cached = gr_cached_last(cache, call, call->id);
 
-    if (NULL == cached) {
-        cached = mca_coll_gpuring_cached_find(cache, call);
+    if (NULL == cached || !gr_cached_is_ready(cached, call, call->id)) {
+        cached = mca_coll_gpuring_cached_find(cache, call, cached);
     }
     if (NULL == cached) {
         return false;

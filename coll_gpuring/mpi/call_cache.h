@@ -90,13 +90,17 @@ void mca_coll_gpuring_cached_count(struct gr_call_counter *counter, const struct
 bool mca_coll_gpuring_cached_has_blocks(const struct gr_cached_call *cached,
                                         const struct gr_call *call);
 
-/* The cached call for this one, whose buffers it has then, in host memory. NULL: none. */
+/*
+ * The cached call for this one, whose buffers it has then, in host memory. last: what
+ * gr_cached_last() says. NULL: none.
+ */
 struct gr_cached_call *mca_coll_gpuring_cached_find(struct gr_call_cache *cache,
-                                                    const struct gr_call *call);
+                                                    const struct gr_call *call,
+                                                    struct gr_cached_call *last);
 
 /*
- * Do a blocking call that is cached, in its buffers; with its time, where calls are timed. OMPI error
- * code, with which the communicator has failed.
+ * Do a blocking call that is cached, in its buffers; with its time, where calls are timed. OMPI
+ * error code, with which the communicator has failed.
  */
 int mca_coll_gpuring_cached_run(struct gr_cached_call *cached);
 int mca_coll_gpuring_cached_run_timed(struct gr_cached_call *cached);
@@ -110,7 +114,8 @@ struct gr_cached_begun {
 
 /*
  * Begin a nonblocking call that is cached. False: it is not. A call that is not done goes on at once
- * in the op of a new request. The communicator has not failed, and the process has one thread (gr_threaded()).
+ * in the op of a new request. The communicator has not failed, and the process has one thread
+ * (gr_threaded()).
  */
 bool mca_coll_gpuring_cached_begin(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                    struct gr_cached_begun *begun);
@@ -258,9 +263,8 @@ static GR_INLINE void gr_cached_set_typed(struct gr_cached_call *cached, const s
 }
 
 /*
- * The collective's last call that was cached, if this one is alike and has the same buffers: these
- * are known to be in host memory. NULL: mca_coll_gpuring_cached_find() is to look for it. What is
- * not inline gets a copy of the call: so compilers keep it in registers.
+ * The collective's last call that was cached, if this one is alike, in place or not. NULL: it is
+ * not. What is not inline gets a copy of the call: so compilers keep it in registers.
  */
 static GR_INLINE struct gr_cached_call *gr_cached_last(const struct gr_call_cache *cache,
                                                        const struct gr_call *call,
@@ -274,12 +278,21 @@ static GR_INLINE struct gr_cached_call *gr_cached_last(const struct gr_call_cach
     }
     kind = gr_call_kind_of(call, id);
     cached = cache->last[id];
-    if (NULL == cached || cached->hosts[0] != call->sbuf || cached->hosts[1] != call->rbuf ||
-        !gr_cached_is_of(cached, &kind, call, id)) {
-        return NULL;
+    return NULL != cached && gr_cached_is_of(cached, &kind, call, id) ? cached : NULL;
+}
+
+/*
+ * Whether the call has the buffers of that last one, which are known to be in host memory; then the
+ * cached call is ready. Else mca_coll_gpuring_cached_find() is to be asked.
+ */
+static GR_INLINE bool gr_cached_is_ready(struct gr_cached_call *cached, const struct gr_call *call,
+                                         enum gr_call_id id)
+{
+    if (cached->hosts[0] != call->sbuf || cached->hosts[1] != call->rbuf) {
+        return false;
     }
     gr_cached_set_typed(cached, call, id);
-    return cached;
+    return true;
 }
 
 END_C_DECLS

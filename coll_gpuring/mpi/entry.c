@@ -12,16 +12,17 @@
 
 #define LIST(...) __VA_ARGS__
 
-/* Any blocking call. */
+/* Any blocking call. last: what gr_cached_last() says. */
 __attribute__((noinline)) static int enter_other(mca_coll_gpuring_module_t *module,
-                                                 const struct gr_call *call)
+                                                 const struct gr_call *call,
+                                                 struct gr_cached_call *last)
 {
     static const struct gr_form blocking = {.kind = GR_BLOCKING};
     struct gr_call_cache *cache = module->cache[GR_ORDER_BLOCKING];
     struct gr_cached_call *cached = NULL;
 
     if (NULL != cache && OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {
-        cached = mca_coll_gpuring_cached_find(cache, call);
+        cached = mca_coll_gpuring_cached_find(cache, call, last);
     }
     if (NULL == cached) {
         return mca_coll_gpuring_dispatch(module, call, &blocking);
@@ -31,8 +32,8 @@ __attribute__((noinline)) static int enter_other(mca_coll_gpuring_module_t *modu
 }
 
 /*
- * A blocking call, which may be like the collective's last one. Where there is a cache, gpuring does
- * the calls. The entry points call nothing else but at their end, so they save no registers.
+ * A blocking call, which may be the collective's last one again. Where there is a cache, gpuring
+ * does the calls. The entry points call nothing else but at their end, so they save no registers.
  */
 static GR_INLINE int enter_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                     enum gr_call_id id)
@@ -44,11 +45,11 @@ static GR_INLINE int enter_blocking(mca_coll_gpuring_module_t *module, const str
     if (NULL != cache && !gr_ompi_may_have_failed(&module->comm)) {
         cached = gr_cached_last(cache, call, id);
     }
-    if (NULL != cached) {
+    if (NULL != cached && gr_cached_is_ready(cached, call, id)) {
         return mca_coll_gpuring_cached_run(cached);
     }
     copy = *call; /* see gr_cached_last() */
-    return enter_other(module, &copy);
+    return enter_other(module, &copy, cached);
 }
 
 /*

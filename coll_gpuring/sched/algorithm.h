@@ -15,8 +15,8 @@ enum gr_trait {
     /* All links of a rank are used at once: a slice of a GR_PIPE has one chunk. */
     GR_TRAIT_FLAT = 1,
     /*
-     * Position = rank: the algorithm takes ranks by their numbers, along a torus or not, and no order
-     * of theirs. Channels differ as `channels` says (torus.h).
+     * Position = rank: the algorithm takes ranks by their numbers, along a torus or not, and no
+     * order of theirs. Channels differ as `channels` says (torus.h).
      */
     GR_TRAIT_BY_RANK = 2,
     /* Each root needs links of its own. */
@@ -58,7 +58,8 @@ struct gr_algorithm {
     /* What it does between nodes. */
     struct gr_internode_cost (*internode_cost)(const struct gr_cost_terms *terms);
     /*
-     * Ranks up to which it is chosen where nothing is forced. NULL: any; with GR_TRAIT_BY_RANK none.
+     * Ranks up to which it is chosen where nothing is forced. NULL: any; with GR_TRAIT_BY_RANK
+     * none.
      */
     int (*auto_ranks)(const struct gr_cost_terms *terms);
 };
