@@ -49,13 +49,6 @@ FAKE_API cuMemAlloc_v2(CUdeviceptr *at, size_t bytes)
     return give(c, KIND_DEVICE, bytes, 0, (uintptr_t *) at);
 }
 
-FAKE_API cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height, unsigned)
-{
-    NEED_CONTEXT(c);
-    *pitch = (width + 511) / 512 * 512;
-    return give(c, KIND_DEVICE, *pitch * height, 0, (uintptr_t *) at);
-}
-
 FAKE_API cuMemAllocManaged(CUdeviceptr *at, size_t bytes, unsigned flags)
 {
     NEED_CONTEXT(c);

@@ -30,7 +30,6 @@ static void mapped_again(void)
     unsigned long long flags;
     size_t bytes = 2 << 20;
     CUdeviceptr at;
-    int fd;
 
     begin(0);
     OK(cuMemCreate(&handle, bytes, &prop, 0));
@@ -52,8 +51,6 @@ static void mapped_again(void)
     }
     at += bytes;
     launch("load_word", 1, 1, NULL, (void *[]) {&at});
-    IS(ERROR_INVALID_VALUE,
-       cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 }
 
 /* Pool memory is for other devices when the pool says so, not by cuCtxEnablePeerAccess. */

@@ -2,7 +2,6 @@
 /* Cases with two processes: access to each other's memory, and a shared device. */
 #include "cases.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -201,89 +200,10 @@ static void shared_device(void)
     CHECK(1 == word_at(seen));
 }
 
-/* ---- memory by file descriptor ---- */
-
-/* A descriptor of the parent's, as if it had come over a socket. */
-static int parents_descriptor(int fd)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getppid(), fd);
-    return open(path, O_RDWR | O_CLOEXEC);
-}
-
-struct pooled {
-    int fd;
-    CUmemPoolPtrExportData data;
-};
-
-static void export_pool(const struct pair *p)
-{
-    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                            .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                            .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
-    struct pooled out;
-    CUmemoryPool pool, other;
-    CUdeviceptr at;
-
-    begin(0);
-    OK(cuMemPoolCreate(&pool, &props));
-    OK(cuDeviceGetDefaultMemPool(&other, 0));
-    IS(ERROR_INVALID_VALUE, cuMemPoolExportToShareableHandle(
-                                &out.fd, other, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    OK(cuMemPoolExportToShareableHandle(&out.fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                        0));
-    OK(cuMemAllocAsync(&at, 64, NULL));
-    IS(ERROR_INVALID_VALUE, cuMemPoolExportPointer(&out.data, at));
-    OK(cuMemAllocFromPoolAsync(&at, 64, pool, NULL));
-    OK(cuStreamSynchronize(NULL));
-    set_word(at, 11);
-    OK(cuMemPoolExportPointer(&out.data, at));
-    say(p, &out, sizeof(out));
-    wait_go(p);
-    CHECK(12 == word_at(at));
-    OK(cuMemFree(at));
-    go(p);
-}
-
-/* The pool first, then each allocation; what the exporter has freed is a fault. */
-static void pool_exported(void)
-{
-    struct pair p = split();
-    struct pooled in;
-    CUmemoryPool pool;
-    CUdeviceptr at, own;
-    uint64_t add = 1, n = 1;
-
-    if (p.child) {
-        begin(0);
-        hear(&p, &in, sizeof(in));
-        in.fd = parents_descriptor(in.fd);
-        OK(cuMemPoolImportFromShareableHandle(&pool, (void *) (intptr_t) in.fd,
-                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-        IS(ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync(&own, 64, pool, NULL));
-        IS(ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, pool));
-        OK(cuMemPoolImportPointer(&at, pool, &in.data));
-        CHECK(11 == word_at(at));
-        launch("add_number", 1, 1, NULL, (void *[]) {&at, &at, &add, &n});
-        if (NULL != getenv("FREE_FIRST")) {
-            OK(cuMemFree(at));
-            IS(ERROR_INVALID_VALUE, cuMemFree(at));
-        }
-        fprintf(stderr, "so far so good\n");
-        go(&p);
-        wait_go(&p);
-        if (NULL == getenv("FREE_FIRST")) {
-            launch("load_word", 1, 1, NULL, (void *[]) {&at});
-        }
-    } else {
-        export_pool(&p);
-    }
-    join(&p);
-}
-
 const struct test_case process_cases[] = {
-    {"pool_exported", pool_exported}, {"ipc", ipc},
-    {"ipc_freed", ipc_freed},         {"ipc_replaced", ipc_replaced},
-    {"shared_device", shared_device}, {NULL, NULL},
+    {"ipc", ipc},
+    {"ipc_freed", ipc_freed},
+    {"ipc_replaced", ipc_replaced},
+    {"shared_device", shared_device},
+    {NULL, NULL},
 };

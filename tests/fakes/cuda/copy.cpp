@@ -137,10 +137,14 @@ static CUresult copy(uintptr_t to, uintptr_t from, const rectangle &r, CUstream 
 }
 
 template <class T>
-static CUresult fill(uintptr_t to, T value, size_t n, CUstream stream, bool async)
+static CUresult fill(uintptr_t to, T value, size_t n, CUstream handle, bool async)
 {
     side d;
 
+    NEED_STREAM(stream, handle);
+    if (!async) {
+        NEED_CAPTURE(wait(stream));
+    }
     NEED_CAPTURE(use(stream));
     const bool once = !is_captured(stream); /* a graph keeps nothing */
     NEED(0 != n, CUDA_SUCCESS);
@@ -161,21 +165,6 @@ static CUresult fill(uintptr_t to, T value, size_t n, CUstream stream, bool asyn
     }
     if (!async && (!d.on_device() || sync_memops(stream) || d.sync_memops())) {
         point_wait(p);
-    }
-    return CUDA_SUCCESS;
-}
-
-template <class T>
-static CUresult fill_rows(uintptr_t to, size_t pitch, T value, size_t n, size_t rows,
-                          CUstream handle, bool async)
-{
-    NEED_STREAM(s, handle);
-    if (!async) {
-        NEED_CAPTURE(wait(s));
-    }
-    for (size_t i = 0; i < rows; i++) {
-        CUresult status = fill<T>(to + i * pitch, value, n, s, async);
-        NEED(CUDA_SUCCESS == status, status);
     }
     return CUDA_SUCCESS;
 }
@@ -276,43 +265,22 @@ FAKE_API cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream)
     return call_2d(c, stream, true);
 }
 
-#define MEMSET_FUNCTIONS(bits, type)                                                               \
-    FAKE_API cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t n)                            \
-    {                                                                                              \
-        return fill_rows<type>(to, 0, value, n, 1, CU_STREAM_LEGACY, false);                       \
-    }                                                                                              \
-    FAKE_API cuMemsetD##bits##_v2_ptds(CUdeviceptr to, type value, size_t n)                       \
-    {                                                                                              \
-        return fill_rows<type>(to, 0, value, n, 1, CU_STREAM_PER_THREAD, false);                   \
-    }                                                                                              \
-    FAKE_API cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t n, CUstream stream)         \
-    {                                                                                              \
-        return fill_rows<type>(to, 0, value, n, 1, stream, true);                                  \
-    }                                                                                              \
-    FAKE_API cuMemsetD##bits##Async_ptsz(CUdeviceptr to, type value, size_t n, CUstream stream)    \
-    {                                                                                              \
-        return fill_rows<type>(to, 0, value, n, 1, of_thread(stream), true);                       \
-    }                                                                                              \
-    FAKE_API cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width,        \
-                                    size_t rows)                                                   \
-    {                                                                                              \
-        return fill_rows<type>(to, pitch, value, width, rows, CU_STREAM_LEGACY, false);            \
-    }                                                                                              \
-    FAKE_API cuMemsetD2D##bits##_v2_ptds(CUdeviceptr to, size_t pitch, type value, size_t width,   \
-                                         size_t rows)                                              \
-    {                                                                                              \
-        return fill_rows<type>(to, pitch, value, width, rows, CU_STREAM_PER_THREAD, false);        \
-    }                                                                                              \
-    FAKE_API cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width,      \
-                                      size_t rows, CUstream stream)                                \
-    {                                                                                              \
-        return fill_rows<type>(to, pitch, value, width, rows, stream, true);                       \
-    }                                                                                              \
-    FAKE_API cuMemsetD2D##bits##Async_ptsz(CUdeviceptr to, size_t pitch, type value, size_t width, \
-                                           size_t rows, CUstream stream)                           \
-    {                                                                                              \
-        return fill_rows<type>(to, pitch, value, width, rows, of_thread(stream), true);            \
+#define MEMSET_FUNCTIONS(bits, type)                                                            \
+    FAKE_API cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t n)                         \
+    {                                                                                           \
+        return fill<type>(to, value, n, CU_STREAM_LEGACY, false);                               \
+    }                                                                                           \
+    FAKE_API cuMemsetD##bits##_v2_ptds(CUdeviceptr to, type value, size_t n)                    \
+    {                                                                                           \
+        return fill<type>(to, value, n, CU_STREAM_PER_THREAD, false);                           \
+    }                                                                                           \
+    FAKE_API cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t n, CUstream stream)      \
+    {                                                                                           \
+        return fill<type>(to, value, n, stream, true);                                          \
+    }                                                                                           \
+    FAKE_API cuMemsetD##bits##Async_ptsz(CUdeviceptr to, type value, size_t n, CUstream stream) \
+    {                                                                                           \
+        return fill<type>(to, value, n, of_thread(stream), true);                               \
     }
 MEMSET_FUNCTIONS(8, unsigned char)
-MEMSET_FUNCTIONS(16, unsigned short)
 MEMSET_FUNCTIONS(32, unsigned int)

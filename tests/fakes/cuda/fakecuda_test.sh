@@ -22,8 +22,6 @@ mapped_again | FAKECUDA_DEVICES=2 | abort | so far so good.*access outside every
 mapped_again | FAKECUDA_DEVICES=2 GIVE_ACCESS=1 | 0 |
 pool_access | FAKECUDA_DEVICES=2 | abort | so far so good.*access outside every allocation
 pool_access | FAKECUDA_DEVICES=2 GIVE_ACCESS=1 | 0 |
-pool_exported | FREE_FIRST=1 | 0 |
-pool_exported | | abort | so far so good.*memory that its process has freed
 at_exit | | 42 |
 poisoned | | 0 |
 host_reads_device | | segv |

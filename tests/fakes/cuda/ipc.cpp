@@ -6,9 +6,8 @@
  * at the exporter's, overlap what is open of an allocation that was there before: the importer has
  * to close that first.
  */
-#include "ipc.h"
-
 #include "capture.h"
+#include "memory.h"
 
 #include <cstdio>
 #include <cstring>
@@ -22,6 +21,11 @@ namespace fake
 
 constexpr uint32_t MAGIC = 0x46435544;
 
+struct ticket {
+    uint32_t magic;
+    int32_t pid, fd, machine;
+    uint64_t base, bytes, map, id, inode;
+};
 static_assert(sizeof(ticket) <= sizeof(CUipcMemHandle), "fits the handle");
 
 static std::mutex &open_mutex()
@@ -53,7 +57,8 @@ static bool overlaps(const ticket &t)
     return false;
 }
 
-bool ticket_make(const region_ref &r, ticket *out)
+/* For memory of this process; false: no room for it. */
+static bool ticket_make(const region_ref &r, ticket *out)
 {
     struct stat st;
 
@@ -68,12 +73,7 @@ bool ticket_make(const region_ref &r, ticket *out)
     return true;
 }
 
-bool ticket_good(const ticket &t)
-{
-    return MAGIC == t.magic;
-}
-
-CUresult ticket_attach(const ticket &t, memory_kind kind, CUcontext c, region_ref *out)
+static CUresult ticket_attach(const ticket &t, CUcontext c, region_ref *out)
 {
     region_ref r = std::make_shared<region>();
     char path[64];
@@ -86,12 +86,12 @@ CUresult ticket_attach(const ticket &t, memory_kind kind, CUcontext c, region_re
         close(r->fd);
         return CUDA_ERROR_INVALID_VALUE;
     }
-    r->kind = kind;
+    r->kind = KIND_IPC;
     r->bytes = t.bytes;
     r->map = t.map;
     r->machine = t.machine;
     r->ordinal = device_ordinal(t.machine) < 0 ? c->device : device_ordinal(t.machine);
-    r->context = KIND_IPC == kind ? c : nullptr;
+    r->context = c;
     r->exporter = t.pid;
     r->exporter_id = t.id;
     r->shared = memory_control(r->fd, t.map);
@@ -131,7 +131,7 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
     NEED_CAPTURE(unsafe());
     NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
     memcpy(&t, &handle, sizeof(t));
-    NEED(nullptr != at && ticket_good(t), CUDA_ERROR_INVALID_VALUE);
+    NEED(nullptr != at && MAGIC == t.magic, CUDA_ERROR_INVALID_VALUE);
     NEED(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS == flags || t.machine == device_machine(c->device),
          CUDA_ERROR_INVALID_VALUE);
     NEED(getpid() != t.pid, CUDA_ERROR_INVALID_CONTEXT);
@@ -145,7 +145,7 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
         r = known->second.r;
         NEED(0 == r->shared->freed, CUDA_ERROR_INVALID_VALUE);
     } else {
-        CUresult status = ticket_attach(t, KIND_IPC, c, &r);
+        CUresult status = ticket_attach(t, c, &r);
         NEED(CUDA_SUCCESS == status, status);
         opened()[{t.pid, t.id}] = opening {t.base, r};
     }

@@ -32,8 +32,6 @@ enum memory_kind {
 /* At the end of the file of an allocation that was exported. */
 struct control {
     std::atomic<int> freed;
-    uint32_t magic; /* VMM: a constant */
-    int machine;    /* VMM: where it is */
 };
 
 struct region {
@@ -49,7 +47,7 @@ struct region {
     uint64_t id;       /* the driver's buffer id */
     bool sync_memops;
     std::atomic<uint64_t> access;    /* VMM: a bit for each device that cuMemSetAccess named */
-    unsigned long long handle_types; /* VMM and pools: what it can be exported as */
+    unsigned long long handle_types; /* VMM: what was asked for */
     unsigned flags;
     control *shared;               /* NULL: never exported */
     int opened;                    /* IPC: times, */

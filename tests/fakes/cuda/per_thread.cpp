@@ -28,8 +28,6 @@ OF_THREAD(cuStreamIsCapturing, (CUstream s, CUstreamCaptureStatus *status), of_t
 OF_THREAD(cuGraphLaunch, (CUgraphExec exec, CUstream s), exec, of_thread(s))
 
 OF_THREAD(cuMemAllocAsync, (CUdeviceptr * at, size_t bytes, CUstream s), at, bytes, of_thread(s))
-OF_THREAD(cuMemAllocFromPoolAsync, (CUdeviceptr * at, size_t bytes, CUmemoryPool pool, CUstream s),
-          at, bytes, pool, of_thread(s))
 OF_THREAD(cuMemFreeAsync, (CUdeviceptr at, CUstream s), at, of_thread(s))
 
 OF_THREAD(cuLaunchKernel,

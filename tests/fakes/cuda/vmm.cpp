@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Virtual memory management: addresses, physical memory, mappings and access rights apart from each
- * other. Such memory has no context, and goes to other processes as a file descriptor, not by
- * cuIpcGetMemHandle. One mapping is one allocation here; the whole of a handle is mapped at once.
+ * other. Such memory has no context, and no handle for other processes. One mapping is one
+ * allocation here; the whole of a handle is mapped at once.
  */
 #include "capture.h"
 #include "cuda_emu.h"
@@ -19,7 +19,6 @@ namespace fake
 {
 
 constexpr size_t GRANULARITY = 2 << 20;
-constexpr uint32_t MAGIC = 0x4643564d;
 
 /* Physical memory; it goes when it is neither held nor mapped. */
 struct physical {
@@ -69,15 +68,6 @@ static bool good_prop(const CUmemAllocationProp *prop)
 } /* namespace fake */
 
 using namespace fake;
-
-FAKE_API cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp *prop,
-                                       CUmemAllocationGranularity_flags)
-{
-    NEED_DRIVER();
-    NEED(nullptr != bytes && good_prop(prop), CUDA_ERROR_INVALID_VALUE);
-    *bytes = GRANULARITY;
-    return CUDA_SUCCESS;
-}
 
 FAKE_API cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t align, CUdeviceptr,
                              unsigned long long flags)
@@ -246,66 +236,6 @@ FAKE_API cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
     std::shared_ptr<physical> p = physical_of(handle);
     NEED(nullptr != p && nullptr != prop, CUDA_ERROR_INVALID_VALUE);
     *prop = p->prop;
-    return CUDA_SUCCESS;
-}
-
-/*
- * Export: a file descriptor of the memory's file, whose control page says what it is. Another
- * process gets it over a socket, or as a child, or by pidfd_getfd().
- */
-FAKE_API cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle,
-                                      CUmemAllocationHandleType type, unsigned long long flags)
-{
-    NEED_DRIVER();
-    NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
-    std::lock_guard<std::mutex> lock(vmm_mutex);
-    std::shared_ptr<physical> p = physical_of(handle);
-    NEED(nullptr != out && nullptr != p && 0 == flags &&
-             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == type &&
-             type == p->prop.requestedHandleTypes,
-         CUDA_ERROR_INVALID_VALUE);
-    control *c = memory_control(p->fd, p->bytes);
-    NEED(nullptr != c, CUDA_ERROR_OUT_OF_MEMORY);
-    c->magic = MAGIC;
-    c->machine = device_machine(p->prop.location.id);
-    munmap((void *) c, PAGE);
-    const int fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
-    NEED(fd >= 0, CUDA_ERROR_OUT_OF_MEMORY);
-    memcpy(out, &fd, sizeof(fd));
-    return CUDA_SUCCESS;
-}
-
-/* The descriptor stays the caller's. */
-FAKE_API cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from,
-                                        CUmemAllocationHandleType type)
-{
-    const int fd = (int) (intptr_t) from;
-    struct stat st;
-
-    NEED_DRIVER();
-    NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
-    NEED(nullptr != handle && CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == type,
-         CUDA_ERROR_INVALID_VALUE);
-    NEED(0 == fstat(fd, &st) && st.st_size > (off_t) PAGE, CUDA_ERROR_INVALID_VALUE);
-    const size_t bytes = (size_t) st.st_size - PAGE;
-    control *c = memory_control(fd, bytes);
-    NEED(nullptr != c, CUDA_ERROR_INVALID_VALUE);
-    const bool good = MAGIC == c->magic;
-    const int device = good ? device_ordinal(c->machine) : -1;
-    munmap((void *) c, PAGE);
-    NEED(good, CUDA_ERROR_INVALID_VALUE);
-    NEED(device >= 0, CUDA_ERROR_INVALID_DEVICE);
-    auto p = std::make_shared<physical>();
-    p->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    p->prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
-    p->prop.requestedHandleTypes = type;
-    p->bytes = bytes;
-    p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    p->held = 1;
-    NEED(p->fd >= 0, CUDA_ERROR_OUT_OF_MEMORY);
-    std::lock_guard<std::mutex> lock(vmm_mutex);
-    *handle = next_handle++;
-    handles[*handle] = p;
     return CUDA_SUCCESS;
 }
 
