@@ -111,15 +111,12 @@ static double check_call(const struct bench *b, struct call *call, const struct 
 }
 
 /*
- * What the options ask for. Ranks that share a device are limited by one pass over its memory;
+ * What efficiency refers to. Ranks that share a device are limited by one pass over its memory;
  * inside a node the limit is otherwise that of the size, if it was measured.
  */
 static double ideal_of(const struct options *o, const struct links *l, enum ideal_kind kind,
                        size_t bytes)
 {
-    if (o->published) {
-        return ideal_published(&l->layout, l->B.GBs, l->I.GBs);
-    }
     if (!isnan(l->memory.GBs)) {
         return ideal_one_pass(kind, l->layout.ranks, o->in_place, l->memory.GBs);
     }
@@ -327,10 +324,8 @@ static const char options_help[] =
     "  -c            check every element, before and after the timed calls; not with -c 0\n"
     "  -B GB/s       bandwidth of a rank inside its node (default: measured)\n"
     "  -I GB/s       bandwidth of a node to the others (default: measured)\n"
-    "  --ideal=bound|published  what efficiency refers to: the bound that holds for the\n"
-    "                collective (default), or the published formula for all\n"
     "  --together=K,...  K calls that are started together, beside K one after the other\n"
-    "                (-m 8:8k, -i 400 by default; not with -B -I --ideal --fit, nor JSON)\n"
+    "                (-m 8:8k, -i 400 by default; not with -B -I --fit, nor JSON)\n"
     "  --fit         also fit t = overhead + bytes / bandwidth\n"
     "  -o FORMAT     table (default) csv json      -f FILE  written instead of stdout; no number\n"
     "  --progress    say on stderr which size runs, also where that is no terminal\n"

@@ -28,11 +28,6 @@ static const struct column columns[] = {
     {"errors", "errors", 8, 0, 1, COLUMN_NUMBER, AT(errors), CHECKED},
 };
 
-static const char *ideal_name(const struct report *r)
-{
-    return r->options->published ? "published" : "bound";
-}
-
 static const char *type_name(const struct report *r)
 {
     return element_types[r->options->type].name;
@@ -79,8 +74,7 @@ static void table_begin(struct report *r)
 /* Whether the ideal of a row is that of its size. */
 static int ideal_is_by_size(const struct report *r)
 {
-    return 1 == r->links->layout.nodes && !isnan(r->links->rates.exchange_us) &&
-           !r->options->published;
+    return 1 == r->links->layout.nodes && !isnan(r->links->rates.exchange_us);
 }
 
 static void table_rates(const struct report *r)
@@ -108,7 +102,7 @@ static void table_open(struct report *r)
             1 == layout->ranks ? "" : "s", layout->nodes, 1 == layout->nodes ? "" : "s",
             type_name(r), r->op, device_name(r));
     fprintf(r->out, "%s%s\n", options_form_name(o->form), o->in_place ? ", in place" : "");
-    fprintf(r->out, "# ideal busbw: %s, from\n", ideal_name(r));
+    fprintf(r->out, "# ideal busbw, from\n");
     table_link(r->out, "B", &r->links->B);
     table_link(r->out, "I", &r->links->I);
     if (!isnan(r->links->memory.GBs)) {
@@ -116,10 +110,8 @@ static void table_open(struct report *r)
     }
     table_rates(r);
     if (ideal_is_uneven(layout)) {
-        fprintf(r->out, "# nodes have %d to %d ranks: %s\n", layout->min_per_node,
-                layout->max_per_node,
-                o->published ? "the published formula assumes equal numbers"
-                             : "the bound is that of the most loaded node");
+        fprintf(r->out, "# nodes have %d to %d ranks: the bound is that of the most loaded node\n",
+                layout->min_per_node, layout->max_per_node);
     }
     fprintf(r->out, "# avg, min and max rank: of the ranks' mean times; p50, p95, p99: percentiles "
                     "of the slowest rank's calls\n");
@@ -229,10 +221,9 @@ static void json_open(struct report *r)
             r->links->layout.nodes, device_name(r));
     fprintf(r->out, "\"type\": \"%s\", \"op\": \"%s\",\n \"library\": ", type_name(r), r->op);
     columns_json_text(r->out, library);
-    fprintf(r->out,
-            ",\n \"form\": \"%s\", \"in_place\": %s, \"uneven_nodes\": %s, \"ideal\": \"%s\"",
+    fprintf(r->out, ",\n \"form\": \"%s\", \"in_place\": %s, \"uneven_nodes\": %s",
             options_form_name(o->form), o->in_place ? "true" : "false",
-            ideal_is_uneven(&r->links->layout) ? "true" : "false", ideal_name(r));
+            ideal_is_uneven(&r->links->layout) ? "true" : "false");
     json_link(r->out, "B", &r->links->B);
     json_link(r->out, "I", &r->links->I);
     json_link(r->out, "memory", &r->links->memory);

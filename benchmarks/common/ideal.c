@@ -308,14 +308,3 @@ double ideal_one_pass(enum ideal_kind kind, int ranks, bool in_place, double R)
 {
     return ranks < 2 ? NAN : kinds[kind].factor(ranks) * R / kinds[kind].touched(ranks, in_place);
 }
-
-double ideal_published(const struct ideal_layout *layout, double B, double I)
-{
-    double n = layout->ranks, q = layout->nodes;
-
-    if (n < 2) {
-        return NAN;
-    }
-    return least(q > 1 ? I * (n - 1) * q / (n * (q - 1)) : INFINITY,
-                 n > q ? B * (n - 1) / (n - q) : INFINITY);
-}

@@ -93,12 +93,4 @@ double ideal_limit(enum ideal_kind kind, int ranks, const struct ideal_rates *ra
  */
 double ideal_one_pass(enum ideal_kind kind, int ranks, bool in_place, double R);
 
-/*
- * The published formula, stated for every collective alike:
- *     min( I (N-1) Q / (N (Q-1)), B (N-1) / (N-Q) )
- * It is above what bcast, reduce, alltoall and scans can reach on several nodes; ideal_bound is
- * not.
- */
-double ideal_published(const struct ideal_layout *layout, double B, double I);
-
 #endif

@@ -13,7 +13,6 @@ static const char *const form_names[] = {"blocking", "nonblocking", "persistent"
 static const char *const device_names[DEVICE_KINDS + 1] = {"host", "cuda", "managed", "pinned",
                                                            NULL};
 static const char *const format_names[] = {"table", "csv", "json", NULL};
-static const char *const ideal_names[] = {"bound", "published", NULL};
 static const char bandwidth[] = "a bandwidth above 0 in GB/s (1e9 bytes per second)";
 
 /* MIN:MAX, MIN: or, as in OSU's programs, MAX. */
@@ -110,7 +109,6 @@ static const struct cli_option rows[] = {
     {0, "in-place", CLI_FLAG, AT(in_place)},
     {0, "nonblocking", CLI_FLAG, AT(nonblocking)},
     {0, "persistent", CLI_FLAG, AT(persistent)},
-    {0, "ideal", CLI_WORD, AT(published), .words = ideal_names},
     {0, "fit", CLI_FLAG, AT(fit)},
     {0, "progress", CLI_FLAG, AT(progress)},
 };
@@ -206,7 +204,7 @@ int options_sizes(struct options *o, size_t min_bytes, size_t max_bytes, char *e
 
 bool options_only_links(const struct options *o)
 {
-    return !isnan(o->B) || !isnan(o->I) || o->published || o->fit;
+    return !isnan(o->B) || !isnan(o->I) || o->fit;
 }
 
 int options_iterations(const struct options *options, size_t bytes)

@@ -52,7 +52,6 @@ struct options {
     bool check;
     double B;      /* GB/s; NAN: to be measured */
     double I;      /* GB/s; NAN: to be measured */
-    int published; /* 1: ideal by the published formula instead of the bound */
     enum report_format format;
     const char *file; /* in argv; NULL: stdout */
     bool fit;

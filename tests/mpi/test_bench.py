@@ -180,7 +180,6 @@ char max"""),
     refuses("no iterations", "-i: '0'", "-i 0 bcast"),
     refuses("a bandwidth", "-B: 'fast'", "-B fast bcast"),
     refuses("a format", "-o: 'xml'.*table csv json", "-o xml bcast"),
-    refuses("an ideal", "--ideal: 'best'.*published", "--ideal=best bcast"),
     *[refuses(f"{kind} where there is no device", f"-d: '{kind}'.*allowed: host", f"-d {kind} bcast", CUDA_VISIBLE_DEVICES="")
       for kind in ("cuda", "managed", "pinned")],
     *[refuses(f"the kinds '{kinds}'", f"-d: '{kinds}' is not valid; allowed: host cuda managed pinned, or up to 64 of them "
@@ -214,7 +213,6 @@ DEVICES = "host,host"
                           for r in d["results"] for c in d["by_size"]["copies"] if r["bytes"] == c["bytes"]),
             each(lambda r: near(r["efficiency"], r["busbw_GBs"] / r["ideal_GBs"])))),
         (2, "bcast -m 4:4 -i 2 -B 10 -o json", json_says(lambda d: d["by_size"] is None)),
-        (2, "bcast -m 4:4 -i 2 --ideal=published -o json", json_says(lambda d: d["by_size"] is None)),
         (2, "bcast -m 4:4 -i 2", "by size: an exchange .* 16 KiB [0-9.]*, .* GB/s$")]),
     # as it was given; a field of CSV that has a comma is quoted
     ("prints a list of kinds of memory", [

@@ -81,7 +81,6 @@ static void one_node_is_B(void **state)
         for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
             assert_true(B == ideal_bound((enum ideal_kind) kind, &layout, B, NAN));
         }
-        assert_close(ideal_published(&layout, B, NAN), B);
     }
 }
 
@@ -106,16 +105,6 @@ static void bounds_of_8_x_2(void **state)
     assert_close(ideal_bound(IDEAL_ROOT_SHARES, &layout, B, I), 187.5);
     assert_close(ideal_bound(IDEAL_ROOT_SHARES, &layout, B, 1e9), 450 * 15 / 7.0);
     assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 100);
-}
-
-static void published_formula(void **state)
-{
-    struct ideal_layout eight_two = even(8, 2), one_each = even(1, 4);
-
-    (void) state;
-    assert_close(ideal_published(&eight_two, B, I), 187.5);
-    assert_close(ideal_published(&eight_two, B, 1e9), 482.14285714285717);
-    assert_close(ideal_published(&one_each, NAN, I), 100); /* the second term does not apply */
 }
 
 /* By counting bytes, of 4 ranks with S = 1 at 3000 GB/s: the factor times 3000 over the bytes. */
@@ -260,7 +249,6 @@ static void unknown_links(void **state)
 
     (void) state;
     assert_true(isnan(ideal_bound(IDEAL_ALLREDUCE, &one, B, I)));
-    assert_true(isnan(ideal_published(&one, B, I)));
     for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
         assert_true(IDEAL_SCAN == kind ||
                     isnan(ideal_bound((enum ideal_kind) kind, &many, NAN, I)));
@@ -425,7 +413,6 @@ int main(void)
         cmocka_unit_test(busbw_factors),
         cmocka_unit_test(one_node_is_B),
         cmocka_unit_test(bounds_of_8_x_2),
-        cmocka_unit_test(published_formula),
         cmocka_unit_test(one_pass_over_a_shared_device),
         cmocka_unit_test(one_rank_per_node_is_I),
         cmocka_unit_test(uneven_nodes),
