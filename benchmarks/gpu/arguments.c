@@ -39,7 +39,6 @@ static const struct cli_option rows[] = {
     {0, "step", CLI_SIZE, AT(run.bench.factor), .least = 2, .most = 1024},
     {0, "nccl", CLI_TEXT, AT(library)},
     {0, "json", CLI_TEXT, AT(json)},
-    {0, "image", CLI_TEXT, AT(image)},
     {0, "processes", CLI_FLAG, AT(processes)},
     {0, "zero-copy", CLI_FLAG, AT(shape.zero_copy)},
     {0, "costs", CLI_FLAG, AT(costs)},
@@ -126,7 +125,6 @@ void arguments_help(void)
         "  --json FILE     also writes JSON to a file\n"
         "  --nccl LIBRARY  NCCL (libnccl.so.2, 2.30.3 or newer) in turn, with as many blocks "
         "per rank\n"
-        "  --image FILE    the kernels of a file (make gpu-kit has some), not this program's\n"
         "  --zero-copy     results are written straight into the receive buffers\n"
         "  --processes     a process for each rank\n"
         "  --patience N    polls without progress before a kernel leaves, to be relaunched (500)\n"

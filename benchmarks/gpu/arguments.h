@@ -15,7 +15,6 @@ struct arguments {
     bool attributes;     /* only what the driver says of the device */
     const char *library; /* libnccl.so.2; NULL: no NCCL */
     const char *json;    /* a file for JSON besides the table; NULL: none */
-    const char *image;   /* a file with the kernels; NULL: those of this program */
     char error[CLI_ERROR_CHARS];
 };
 

@@ -4,7 +4,7 @@
 # that folder, bash, awk, tar and a CUDA driver: no network, no Open MPI, no packages.
 #     first-contact.sh 1|2|3|4 OUT [--quick]
 #       1  is it right: the device's attributes, kernels against the host's executor, links by CUDA IPC, pointers, costs
-#       2  where does time go: rates by blocks, unrolls and slots, hops, launches, one profile
+#       2  where does time go: rates by blocks and slots, hops, launches, one profile
 #       3  the MPI component: ranks that share the device by time and under MPS, NCCL beside it, memcheck
 #       4  shared: 2, 4, 8 ranks of the component beside one kernel without a library, with and without MPS
 # Leaves OUT/first-contact-N/report.txt (Markdown, for docs) and OUT/first-contact-N.tar.gz with all files.
@@ -176,24 +176,17 @@ programs() {
 
 attributes() { gpu --attributes; }
 
-# kernel_test IMAGE THIN...: every kernel, collective and algorithm, bit for bit as the host's steps, one case of THIN.
-kernel_test() {
-    local image=$1 thin status=0
+# Every kernel, collective and algorithm, bit for bit as the host's steps, one case in 10 and then all. The last line is
+# one for docs/results/gpu-runs.csv.
+kernels() {
+    local image=$kit/kernels.fatbin thin status=0 card
     [ -s "$image" ] || { echo "no image of the kernels: $image"; return 1; }
     export KERNEL_IMAGE=$image CMOCKA_MESSAGE_OUTPUT=STDOUT KERNEL_TEST_LIMIT=20
-    for thin in "${@:2}"; do
+    for thin in $(sized 400 "10 1"); do
         echo "\$ KERNEL_IMAGE=${image##*/} KERNEL_TEST_THIN=$thin kernel_test"
         KERNEL_TEST_THIN=$thin carried bin/kernel_test || { status=$?; break; }
     done
     unset KERNEL_IMAGE CMOCKA_MESSAGE_OUTPUT KERNEL_TEST_LIMIT
-    return $status
-}
-
-# Its last line is one for docs/results/gpu-runs.csv.
-# shellcheck disable=SC2046 # words
-kernels() {
-    local status=0 card
-    kernel_test "$kit/kernels.fatbin" $(sized 400 "10 1") || status=$?
     [ $status -eq 0 ] || return $status
     card=$(within nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
     awk -v date="$(date -u '+%Y-%m-%d')" -v card="${card:-unknown, unknown}" -v commit="$(manifest gpuring)" \
@@ -202,20 +195,6 @@ kernels() {
         /^# launches/ { launches += $3 }
         END { sub(/, /, ",", card)
               printf "%s,%s,%s,%s,%s passed in %d launches\n", date, card, commit, kernels, tests, launches }' "$dir/kernels.txt"
-}
-
-# The other images of the kernels: not what the component runs, but part 2 measures them.
-others=()
-for file in "$kit"/variants/*.fatbin; do
-    [ ! -s "$file" ] || others+=("$file")
-done
-variants() {
-    local file status=0
-    [ ${#others[@]} -gt 0 ] || { not_measured "the kit has one image of the kernels"; return; }
-    for file in "${others[@]}"; do
-        kernel_test "$file" "$(sized 400 10)" || status=$?
-    done
-    return $status
 }
 
 # One process, its ranks on streams of one device.
@@ -273,26 +252,23 @@ rows() {
 }
 
 # A block is what an SM runs: what all accesses of a row's time come to for each of them, while they all fit the device.
-rate_rows() { # NAME KERNELS RANKS BLOCKS
-    rows "$1" '{
+rate_rows() { # RANKS BLOCKS
+    rows "rates-$1-$2" '{
         moved = (number("user_bytes_per_byte") + number("fifo_bytes_per_byte")) * number("bytes")
-        printf "%-15s %-8s %-10s %6d %6d %11.0f %10.1f %9.2f %9.1f\n", text("collective"), text("algorithm"), kernels,
-            ranks, blocks, number("bytes"), number("us"), moved / number("us") / 1000 / ranks / blocks,
-            moved / number("us") / 1000
-    }' -v "kernels=$2" -v "ranks=$3" -v "blocks=$4"
+        printf "%-15s %-8s %6d %6d %11.0f %10.1f %9.2f %9.1f\n", text("collective"), text("algorithm"), ranks, blocks,
+            number("bytes"), number("us"), moved / number("us") / 1000 / ranks / blocks, moved / number("us") / 1000
+    }' -v "ranks=$1" -v "blocks=$2"
 }
 
-# rates_of KERNELS RANKS [ARGS...]: KERNELS is their name in the table; ARGS choose them
-rates_of() {
-    local kernels=$1 ranks=$2 blocks status=0
+rates_of() { # RANKS
+    local ranks=$1 blocks status=0
     for blocks in $(sized "1 2" "1 2 4 8 16 32"); do
-        json "rates-$kernels-$ranks-$blocks" -n "$ranks" -b "$blocks" -a ring -m "$(sized 4k:4k 64M:64M)" \
-            -i "$(sized 2 5)" -x 1 "${@:3}" allreduce allgather reduce_scatter || status=$?
+        json "rates-$ranks-$blocks" -n "$ranks" -b "$blocks" -a ring -m "$(sized 4k:4k 64M:64M)" -i "$(sized 2 5)" -x 1 \
+            allreduce allgather reduce_scatter || status=$?
     done
-    printf '%-15s %-8s %-10s %6s %6s %11s %10s %9s %9s\n' "# collective" algo kernels ranks blocks bytes us "GB/s each" \
-        "GB/s all"
+    printf '%-15s %-8s %6s %6s %11s %10s %9s %9s\n' "# collective" algo ranks blocks bytes us "GB/s each" "GB/s all"
     for blocks in $(sized "1 2" "1 2 4 8 16 32"); do
-        rate_rows "rates-$kernels-$ranks-$blocks" "$kernels" "$ranks" "$blocks"
+        rate_rows "$ranks" "$blocks"
     done
     return $status
 }
@@ -300,20 +276,9 @@ rates_of() {
 rates() {
     local status=0 ranks
     for ranks in $(sized 2 "2 4"); do
-        rates_of component "$ranks" || status=$?
+        rates_of "$ranks" || status=$?
     done
     echo "GB/s each: bytes read and written, of callers' buffers and of slots, per second and block. One block runs on an SM."
-    return $status
-}
-
-# The same with kernels that have more or fewer vectors in flight; those of the component have 4.
-unrolls() {
-    local status=0 file name
-    [ ${#others[@]} -gt 0 ] || { not_measured "the kit has one image of the kernels"; return; }
-    for file in "${others[@]}"; do
-        name=${file##*/kernels-}
-        rates_of "${name%.fatbin}" 2 --image "$file" || status=$?
-    done
     return $status
 }
 
@@ -541,7 +506,6 @@ case $part in
         step programs 20
         step attributes 20
         step kernels 150
-        step variants 60
         step streams 110
         step ipc 90
         step costs 30
@@ -549,7 +513,6 @@ case $part in
     2)
         step attributes 20
         step rates 100
-        step unrolls 90
         step slots 60
         step hops 60
         step launches 30

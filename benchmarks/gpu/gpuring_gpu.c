@@ -6,7 +6,6 @@
  *      gpuring_gpu --processes            a process for each rank, links mapped by CUDA IPC
  *      gpuring_gpu --costs                pointers, launches, leaving and being launched again
  *      gpuring_gpu --attributes           the device's attributes
- *      gpuring_gpu --image FILE           kernels that were compiled in another way
  *      gpuring_gpu --nccl libnccl.so.2    each row of gpuring is followed by one of NCCL
  *
  * Where all ranks share one device, times depend on its memory, cache and scheduling, and not on
@@ -31,7 +30,6 @@ struct bench {
     struct arguments a;
     struct gr_gpus *gpus;
     struct gr_gpu *gpu;
-    char *image;       /* the kernels of --image; NULL: those of the component */
     struct nccl *nccl; /* NULL: without */
     struct report report;
     double rate_bytes; /* footprint of the last copy rate */
@@ -169,42 +167,12 @@ static int run_all(struct bench *b, struct crew *crew)
     return 0 != rc ? EXIT_USAGE : wrong ? EXIT_WRONG : EXIT_RIGHT;
 }
 
-/* The file of --image, and zeros behind it: what is no image has no size of its own. 0, or -1. */
-static int read_image(struct bench *b)
-{
-    enum { ZEROS = 256 };
-    FILE *file = fopen(b->a.image, "rb");
-    long bytes = -1;
-
-    if (NULL != file && 0 == fseek(file, 0, SEEK_END)) {
-        bytes = ftell(file);
-        rewind(file);
-    }
-    b->image = bytes >= 0 ? calloc(1, (size_t) bytes + ZEROS) : NULL;
-    if (NULL == b->image || (size_t) bytes != fread(b->image, 1, (size_t) bytes, file)) {
-        snprintf(b->a.error, sizeof b->a.error, "--image: %.400s: %s", b->a.image, strerror(errno));
-    }
-    if (NULL != file) {
-        fclose(file);
-    }
-    return '\0' == b->a.error[0] ? 0 : -1;
-}
-
-static int load_kernels(struct bench *b)
-{
-    return NULL == b->image ? gr_gpu_load_kernels(b->gpu)
-                            : gr_gpu_load_kernels_from(b->gpu, b->image);
-}
-
 /* b->gpu stays NULL where that fails. */
 static void open_gpu(struct bench *b, int number)
 {
     char why[DEVICE_ERROR_CHARS];
     int ordinal, rc = 0;
 
-    if (NULL != b->a.image && 0 != read_image(b)) {
-        return;
-    }
     ordinal = device_open(number, why);
     if (ordinal < 0) {
         snprintf(b->a.error, sizeof b->a.error, "this %.480s", why);
@@ -215,7 +183,7 @@ static void open_gpu(struct bench *b, int number)
     if (b->a.attributes && NULL != b->gpu && 0 != attributes_print(b->gpus, b->gpu)) {
         rc = GR_ERR_NODRIVER;
     }
-    rc = NULL == b->gpu || 0 != rc ? rc : load_kernels(b);
+    rc = NULL == b->gpu || 0 != rc ? rc : gr_gpu_load_kernels(b->gpu);
     if (0 != rc) {
         b->gpu = NULL;
         snprintf(b->a.error, sizeof b->a.error, "cannot use the device: error %d, %s", rc,
@@ -252,7 +220,6 @@ static int open_report(struct bench *b)
     b->report = (struct report) {.table = !json,
                                  .json = json ? stdout : NULL,
                                  .check = b->a.run.bench.check,
-                                 .image = b->a.image,
                                  .nccl = NULL != b->nccl ? nccl_version(b->nccl) : NULL};
     if (NULL != b->a.json) {
         b->report.json = fopen(b->a.json, "w");
@@ -298,7 +265,6 @@ static int work(struct crew *crew, void *ctx)
     }
     nccl_close(b->nccl);
     gr_gpus_close(b->gpus);
-    free(b->image);
     device_close();
     return status;
 }

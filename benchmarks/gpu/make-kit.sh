@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes the folder that first-contact.sh needs on a machine with a GPU: programs, the component, Open MPI and all shared
 # libraries but those of libc. `make gpu-kit` calls it.
-#     benchmarks/gpu/make-kit.sh BUILDDIR KIT [IMAGE...]
-# IMAGE: kernels that were compiled in another way, to be measured beside the component's; named kernels-NAME.fatbin.
+#     benchmarks/gpu/make-kit.sh BUILDDIR KIT
 # Environment: OMPI_INFO (default: ompi_info), KIT_MB. Of Open MPI the kit gets the components that need no other library than
 # Open MPI's core and its PMIx component do, so no networks. A kit of more than KIT_MB (60) is refused.
 set -eu
-[ $# -ge 2 ] || { sed -n '/^#     bench/s/^# *//p' "$0" >&2; exit 99; }
+[ $# -eq 2 ] || { sed -n '/^#     bench/s/^# *//p' "$0" >&2; exit 99; }
 builddir=$(cd "$1" && pwd) kit=$2
-images=("${@:3}")
 source_of=$(cd "$(dirname "$0")" && pwd)
 ompi_info=${OMPI_INFO:-ompi_info}
 most_bytes=$((${KIT_MB:-60} * 1000000))
@@ -32,7 +30,7 @@ for folder in "$pkglibdir" "$pkgdatadir" "$bindir"; do
 done
 
 programs="$builddir/gpuring_gpu $builddir/gpuring_bench $builddir/tests/unit/gpu/kernel_test"
-for file in $programs "$builddir/kernels.fatbin" "$builddir/component/mca_coll_gpuring.so" "${images[@]}"; do
+for file in $programs "$builddir/kernels.fatbin" "$builddir/component/mca_coll_gpuring.so"; do
     [ -s "$file" ] || die "no $file: it takes the CUDA toolkit, cmocka, and make"
 done
 
@@ -63,9 +61,6 @@ for name in mpirun orted; do
     install -m 755 "$(readlink -f "$bindir/$name")" "$kit/ompi${bindir#"$prefix"}/$name"
 done
 install -m 644 "$builddir/kernels.fatbin" "$kit/"
-for file in "${images[@]}"; do
-    install -D -m 644 -t "$kit/variants" "$file"
-done
 install -m 755 "$source_of/first-contact.sh" "$kit/"
 
 # Open MPI's components that need nothing beyond these libraries

@@ -58,9 +58,6 @@ static void begin_table(const struct report *report, int ranks, const char *mode
                "# the row before, above 1 where gpuring is faster\n",
                report->nccl, shape->channels);
     }
-    if (NULL != report->image) {
-        printf("# kernels of %s\n", report->image);
-    }
     columns_table_heads(stdout, &report->columns);
 }
 

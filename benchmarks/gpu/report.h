@@ -23,7 +23,6 @@ struct report {
     FILE *json; /* or NULL */
     int check;
     const char *nccl;  /* NCCL's version; NULL: without NCCL */
-    const char *image; /* the file with the kernels; NULL: those of this program */
     int rows;          /* so far */
     struct columns columns;
 };

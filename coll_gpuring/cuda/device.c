@@ -178,7 +178,7 @@ static void gpu_destroy(struct gr_gpu *gpu)
     free(gpu);
 }
 
-int gr_gpu_load_kernels_from(struct gr_gpu *gpu, const void *image)
+int gr_gpu_load_kernels(struct gr_gpu *gpu)
 {
     int rc = 0;
 
@@ -187,15 +187,10 @@ int gr_gpu_load_kernels_from(struct gr_gpu *gpu, const void *image)
     }
     pthread_mutex_lock(&gpu->gpus->lock);
     if (NULL == gpu->library) {
-        rc = gr_cuda_load_library(gpu, image);
+        rc = gr_cuda_load_library(gpu, gr_cuda_image);
     }
     pthread_mutex_unlock(&gpu->gpus->lock);
     return rc;
-}
-
-int gr_gpu_load_kernels(struct gr_gpu *gpu)
-{
-    return gr_gpu_load_kernels_from(gpu, gr_cuda_image);
 }
 
 static int gpu_create(struct gr_gpus *gpus, int ordinal, struct gr_gpu **out)

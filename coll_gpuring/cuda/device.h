@@ -51,12 +51,6 @@ struct gr_gpu *gr_gpu_get(struct gr_gpus *gpus, int ordinal, int *error);
 int gr_gpu_load_kernels(struct gr_gpu *gpu);
 
 /*
- * The same from another image of the same sources and toolkit, for measurements. image: as
- * cuLibraryLoadData() takes it; the caller keeps it until gr_gpus_close().
- */
-int gr_gpu_load_kernels_from(struct gr_gpu *gpu, const void *image);
-
-/*
  * Load one kernel of the library, for its first launch; costs nothing if it is loaded. 0, or an
  * error, which its launch would return, too.
  */

@@ -53,7 +53,6 @@ NEVER(struct gr_gpu *, gr_gpu_get, NULL, struct gr_gpus *gpus, int ordinal, int 
 NEVER(int, gr_gpu_load_kernels, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(int, gr_gpu_load_kernel, GR_ERR_NODRIVER, struct gr_gpu *gpu, enum gr_kernel_entry entry,
       enum gr_kernel kernel)
-NEVER(int, gr_gpu_load_kernels_from, GR_ERR_NODRIVER, struct gr_gpu *gpu, const void *image)
 NEVER(int, gr_gpu_check, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(struct gr_gpus *, gr_gpu_owner, NULL, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_has_mps, 0, const struct gr_gpu *gpu)

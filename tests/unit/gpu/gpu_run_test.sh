@@ -112,30 +112,6 @@ nccl_beside_us() {
     ok "a file that cannot be written" refuses "--json: /nowhere/x: " --json /nowhere/x
 }
 
-# ---- kernels of a file ----
-
-other_kernels() { # what it says, and that they are right
-    gpu 0 -n 2 $small -m 4k:4k -a ring "$@" --image "$builddir/kernels.fatbin" allreduce &&
-        grep -qx "# kernels of $builddir/kernels.fatbin" "$work/out" && grep -q '^allreduce .* 0$' "$work/out"
-}
-kernels_of_the_file() { # PTX in which sums are differences, interpreted: wrong
-    sed 's/add\.f32/sub.f32/' "$ptx" >"$work/wrong.ptx"
-    FAKECUDA_PTX=1 gpu 1 -n 2 -b 1 -S 1k -m 1k:1k -i 1 -x 0 -c -a ring --image "$work/wrong.ptx" allreduce
-}
-no_image() {
-    echo text >"$work/text"
-    refuses '--image: /nowhere/x: No such file' --image /nowhere/x allreduce &&
-        refuses 'cannot use the device: .*cuLibraryLoadData' --image "$work/text" allreduce
-}
-
-if [ -s "$builddir/kernels.fatbin" ]; then
-    ok "kernels of another image" other_kernels
-    ok "kernels of another image, processes" other_kernels --processes
-    ptx=$(find "$builddir/kernels" -name '*.ptx' 2>/dev/null | sort | tail -n 1)
-    [ -z "$ptx" ] || ok "its kernels and no others" kernels_of_the_file
-    ok "an image that is none: one line" no_image
-fi
-
 if [ -e "$nccl" ]; then
     nccl_beside_us
 else

@@ -20,11 +20,8 @@
 /*
  * Vectors of each source that a thread has in flight: in the frequent moves, and in all others.
  * Half as many for one-byte elements, each of which needs a register while it is combined.
- * GR_UNROLL is defined by the compilation of another image (kernels.am), not in the component.
  */
-#if !defined(GR_UNROLL)
 #define GR_UNROLL 4
-#endif
 #define GR_UNROLL_ANY 2
 
 /* Which moves are frequent, and have code of their own for vectors. */
