@@ -8,10 +8,6 @@
 #endif
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "base/errors.h"
 #include "tune/constants.h"
@@ -93,7 +89,6 @@ static void text_is_read_and_written(void **state)
     };
     size_t k;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(rows); k++) {
         struct gr_machine m = {.exchange = 0}, none = m;
         int row = row_of(rows[k].row), rc = gr_machine_parse(&m, row, rows[k].text);
@@ -114,7 +109,6 @@ static void rates_become_times(void **state)
 {
     struct gr_machine m = {.exchange = 0};
 
-    (void) state;
     assert_int_equal(gr_machine_parse(&m, row_of("slots"), "1 2 4 8"), 0);
     assert_true(fabs(m.one_way[0] - 16.384) < 1e-4);
     assert_true(fabs(m.one_way[3] - 262.144) < 1e-3);
@@ -130,7 +124,6 @@ static void better_sources_come_first(void **state)
                                                         {GR_FROM_MEASUREMENT, GR_FROM_FILE}};
     size_t k, n;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(orders); k++) {
         struct gr_constants c = {.not_measured = 0};
         struct gr_machine given, m;
@@ -160,7 +153,6 @@ static void measurements_are_not_fixed(void **state)
     struct gr_machine measured = machine_of(1), given = {.exchange = 0.5F}, m;
     struct gr_constants c = {.not_measured = 0};
 
-    (void) state;
     gr_constants_take(&c, GR_CPU_CACHE, &measured, GR_FROM_MEASUREMENT);
     m = gr_constants_at(&c, GR_CPU_CACHE, GR_FROM_FILE, NULL);
     given.exchange = 0;
@@ -181,7 +173,6 @@ static void distances_stand_for_each_other(void **state)
     struct gr_constants c = {.not_measured = 0};
     int d;
 
-    (void) state;
     gr_constants_take(&c, GR_CPU_NUMA, &near, GR_FROM_MEASUREMENT);
     gr_constants_take(&c, GR_CPU_SYSTEM, &far, GR_FROM_MEASUREMENT);
     for (d = 0; d < GR_CPU_DISTANCES; d++) {
@@ -209,7 +200,6 @@ static void devices_have_constants_of_their_own(void **state)
     struct gr_constants c = {.not_measured = 0};
     char text[1400];
 
-    (void) state;
     gr_constants_take(&c, nvlink, &filed, GR_FROM_FILE);
     gr_constants_take(&c, GR_CPU_NUMA, &filed, GR_FROM_FILE);
     assert_true(gr_constants_good(&c));
@@ -238,7 +228,6 @@ static void impossible_constants_are_not_good(void **state)
     struct gr_machine m = machine_of(1);
     struct gr_constants good = {.not_measured = 0}, c;
 
-    (void) state;
     assert_true(gr_constants_good(&good));
     gr_constants_take(&good, GR_CPU_SYSTEM, &m, GR_FROM_FILE);
     assert_true(gr_constants_good(&good));
@@ -265,7 +254,6 @@ static void text_says_values_and_sources(void **state)
     struct gr_constants c = {.not_measured = 0};
     char text[1400], small[16];
 
-    (void) state;
     assert_string_equal(gr_constants_text(&c, 0, GR_FROM_BUILD, NULL, text, sizeof(text)),
                         "built in");
     assert_string_equal(gr_constants_sources(&c, 0, GR_FROM_BUILD), "built-in");
@@ -307,7 +295,6 @@ static void write_text(const char *text)
 
 static int make_folder(void **state)
 {
-    (void) state;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/file", folder);
     gr_machine_kind_find("", &here);
@@ -318,7 +305,6 @@ static int remove_folder(void **state)
 {
     char command[128];
 
-    (void) state;
     snprintf(command, sizeof(command), "rm -rf %s", folder);
     return system(command);
 }
@@ -352,7 +338,6 @@ static void what_is_written_is_read(void **state)
     char why[512], a[96], b[96];
     int d, row;
 
-    (void) state;
     assert_int_equal(file.constants.from[GR_RELATIONS - GR_NPATHS][GR_MACHINE_ROWS - 1],
                      GR_FROM_FILE);
     write_whole(&file);
@@ -383,7 +368,6 @@ static void files_of_other_machines_are_refused(void **state)
     char why[512], was;
     size_t k;
 
-    (void) state;
     write_whole(&file);
     for (k = 0; k < COUNT_OF(parts); k++) {
         assert_true('\0' != parts[k].text[0]);
@@ -406,7 +390,6 @@ static void constants_of_devices_need_their_device(void **state)
     struct gr_tune_file file = whole_file(), again;
     char why[512];
 
-    (void) state;
     file.constants.device[0] = '\0';
     write_whole(&file);
     assert_int_equal(gr_tune_file_read(path, &here, &again, why, sizeof(why)),
@@ -444,7 +427,6 @@ static void bad_files_are_refused_with_their_line(void **state)
     char why[512], line[2048];
     size_t k;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(rows); k++) {
         write_text(rows[k].text);
         assert_int_equal(gr_tune_file_read(path, &here, &file, why, sizeof(why)),
@@ -465,7 +447,6 @@ static void unreadable_files_are_said_to_be(void **state)
     struct gr_tune_file file;
     char why[512];
 
-    (void) state;
     assert_int_equal(gr_tune_file_read("/nowhere/file", &here, &file, why, sizeof(why)),
                      GR_ERR_SYS);
     assert_int_equal(errno, ENOENT);
@@ -493,7 +474,6 @@ static void a_kind_is_model_and_layout(void **state)
     const char *slash;
     int major, minor;
 
-    (void) state;
     make_file("proc/cpuinfo", "processor\t: 0\nmodel\t\t: 17\nmodel name\t: ACME (R) 7 @ 2 GHz \n\n"
                               "processor\t: 1\nmodel name\t: other\n");
     make_file("sys/devices/system/cpu/online", "0-3,6-8,10\n");

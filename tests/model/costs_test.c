@@ -10,11 +10,9 @@
 #include "rng.h"
 #include "symbolic.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static struct sym world;
 
@@ -96,7 +94,6 @@ static void ring_traffic(void **state)
                                          GR_COLL_REDUCE_SCATTER};
     int p, k, r;
 
-    (void) state;
     for (p = 1; p <= 64; p++) {
         for (k = 0; k < 3; k++) {
             struct sym_case c = counted(GR_ALGO_RING, colls[k], p, 1 + (uint32_t) p % 3);
@@ -142,7 +139,6 @@ static void total_traffic(void **state)
     int p, pair, r;
     size_t factor, sum;
 
-    (void) state;
     for (p = 1; p <= 64; p++) {
         for (pair = 0; pair < GR_NALGOS * GR_NCOLLS; pair++) {
             enum gr_algo algo = (enum gr_algo)(pair / GR_NCOLLS);
@@ -176,7 +172,6 @@ static void tree_share(void **state)
     size_t most;
     int p, k, r;
 
-    (void) state;
     for (p = 1; p <= 64; p++) {
         for (k = 0; k < 3; k++) {
             struct sym_case c = counted(GR_ALGO_TREE, colls[k], p, 8 + (uint32_t) p % 2);
@@ -205,7 +200,6 @@ static void ticks(void **state)
     uint32_t last, nchunks = 9;
     int p, pair;
 
-    (void) state;
     for (p = 2; p <= 64; p++) {
         for (pair = 0; pair < GR_ALGO_FLAT * GR_NCOLLS; pair++) {
             enum gr_algo algo = (enum gr_algo)(pair / GR_NCOLLS);
@@ -245,7 +239,6 @@ static void trees_are_busy_both_ways(void **state)
     struct sym_case c;
     int p, nodes, ranks;
 
-    (void) state;
     for (p = 2; p <= 64; p++) {
         c = counted(GR_ALGO_TREE, GR_COLL_ALLREDUCE, p, 64);
         check_both_ways(&c);
@@ -264,7 +257,6 @@ static void tree_shape(void **state)
     int p, r, trees, twice;
     size_t k;
 
-    (void) state;
     for (p = 2; p <= SYM_MAX_RANKS; p += p < 65 ? 1 : 13) {
         struct sym_case c = counted(GR_ALGO_TREE, GR_COLL_REDUCE, p, 2);
         int inside[2][SYM_MAX_RANKS] = {{0}};
@@ -304,7 +296,6 @@ static void all_peers_are_used(void **state)
     struct sym_case c;
     int p, nodes, ranks;
 
-    (void) state;
     for (p = 1; p <= 64; p++) {
         c = counted(GR_ALGO_RING, GR_COLL_ALLREDUCE, p, 2);
         c.order = SYM_REVERSED;
@@ -357,7 +348,6 @@ static void peers_agree(void **state)
     struct gr_sched s = {.nchunks = 1};
     int algo;
 
-    (void) state;
     for (algo = 0; algo < GR_NALGOS; algo++) {
         s.algo = (enum gr_algo) algo;
         s.torus = (struct gr_torus) {.ndims = 0};
@@ -441,7 +431,6 @@ static void node_trees_cost_what_is_stated(void **state)
     static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_BCAST, GR_COLL_REDUCE};
     int nodes, ranks, k;
 
-    (void) state;
     for (nodes = 1; nodes <= 20; nodes++) {
         for (ranks = 1; ranks <= 5; ranks++) {
             for (k = 0; k < 3; k++) {
@@ -466,7 +455,6 @@ static void disseminations_cost_what_is_stated(void **state)
     int row, r;
     size_t k;
 
-    (void) state;
     for (row = 0; row < 2 * 17 * 7; row++) {
         int nodes = 1 + row / 14, ranks = sizes[row / 2 % 7], remote[64] = {0}, local = 0;
         struct sym_case c =
@@ -505,7 +493,6 @@ static void ranks_without_nodes_are_nodes(void **state)
     size_t k;
     int r;
 
-    (void) state;
     for (k = 0; k < sizeof(tori) / sizeof(tori[0]); k++) {
         struct sym_case c = counted(GR_ALGO_DISSEMINATION, GR_COLL_BARRIER, 12, 1);
 
@@ -528,7 +515,6 @@ static void clusters_are_right_in_any_order_of_ranks(void **state)
     uint64_t seed = rng_seed();
     int turns = depth(1500, 4500), turn, mixed = 0;
 
-    (void) state;
     for (turn = 0; turn < turns; turn++) {
         enum gr_coll coll = colls[turn % 9 < 8 ? turn % 3 : 3];
         int barrier = GR_COLL_BARRIER == coll, nodes = 1 + rng_below(&seed, turn % 10 ? 9 : 17);

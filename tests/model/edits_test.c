@@ -17,12 +17,10 @@ static struct gr_step edited_step(const struct gr_sched *s, uint32_t i);
 #include "symbolic.h"
 #include "depth.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /*
  * One in so many steps is edited; each edit begins at another one, so that all steps come for some
@@ -318,7 +316,6 @@ static void every_edit_of_every_step_is_found(void **state)
     int pair, edits = 0, found[SYM_NCHECKS] = {0};
     size_t k;
 
-    (void) state;
     for (pair = 0; pair < GR_NALGOS * GR_NCOLLS; pair++) {
         enum gr_algo algo = (enum gr_algo)(pair / GR_NCOLLS);
         enum gr_coll coll = (enum gr_coll)(pair % GR_NCOLLS);
@@ -376,7 +373,6 @@ static void each_check_finds_its_error(void **state)
 {
     size_t k;
 
-    (void) state;
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         const struct row *row = &rows[k];
         struct sym_case c = case_of(row->algo, row->coll, row->p, &(struct gr_torus) {.ndims = 0});

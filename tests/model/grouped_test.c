@@ -4,12 +4,10 @@
  * with data, in seeded orders of scheduling and in threads, across the wrap of epochs. Results show
  * the order of ranks. Seed: GPURING_SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec_cases.h"
 
@@ -83,7 +81,6 @@ static void calls_are_right_in_any_order_of_ranks(void **state)
                                 48, 63, 64, 65, 66, 72, 73, 74, 81, 100, 127, 128, 200, 255, 256};
     size_t k;
 
-    (void) state;
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k += GR_SANITIZER(1, 1, 3)) {
         play(sizes[k], 2u << rng_below(&seed, 3), rng_next(&seed), EX_STEPPED);
     }
@@ -95,7 +92,6 @@ static void epochs_may_wrap_and_sets_are_used_again(void **state)
     uint32_t nsets;
     int k;
 
-    (void) state;
     for (k = 0; k < 4; k++) {
         for (nsets = 2; nsets <= GR_SETS; nsets *= 2) {
             play(few[k], nsets, UINT64_MAX - rng_below(&seed, 20), EX_STEPPED);
@@ -108,7 +104,6 @@ static void calls_are_right_in_threads(void **state)
     static const int few[] = {3, 10, 17, 25};
     int k;
 
-    (void) state;
     for (k = 0; k < 4; k++) {
         play(few[k], 2u << rng_below(&seed, 3), rng_next(&seed), EX_THREADS);
     }
@@ -170,7 +165,6 @@ static void all_reductions_give_the_same_bits(void **state)
     struct ex_world w;
     int k, r;
 
-    (void) state;
     open_world(&w, P, 4, 1);
     assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (k = 0; k < 2 + P; k++) {
@@ -204,7 +198,6 @@ static void a_missing_rank_is_waited_for_by_its_group(void **state)
     struct ex_world w;
     int late, r, ranks[GR_GROUP_MOST];
 
-    (void) state;
     open_world(&w, P, 2, 1);
     assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (late = 0; late < P; late++) {
@@ -242,7 +235,6 @@ static void groups_hold_all_ranks_once(void **state)
 {
     int p, r, k, level, levels;
 
-    (void) state;
     for (p = 2; p <= GR_GROUPED_MOST; p++) {
         levels = gr_group_levels(p);
         assert_in_range(levels, 1, GR_GROUP_LEVELS);
@@ -281,7 +273,6 @@ static void grids_have_all_ranks_in_a_row_and_a_column(void **state)
 {
     int p, r, columns;
 
-    (void) state;
     for (p = 2; p <= GR_GRID_SIDE * GR_GRID_SIDE + 1; p++) {
         columns = gr_grid_columns(p);
         if (0 == columns) {
@@ -310,7 +301,6 @@ static void grids_have_all_ranks_in_a_row_and_a_column(void **state)
 
 static void a_way_is_there_where_its_boards_are(void **state)
 {
-    (void) state;
     assert_int_equal(gr_mailbox_use(GR_COLL_ALLTOALL, 9), GR_ALGO_MAILBOX);
     assert_int_equal(gr_mailbox_use(GR_COLL_ALLTOALL, 10), GR_USE_GRID);
     assert_int_equal(gr_mailbox_use(GR_COLL_ALLTOALL, 37), -1);

@@ -6,12 +6,9 @@
 #include "sched/sched.h"
 #include "topo/torus.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define MAX_P 96
 
@@ -95,7 +92,6 @@ static void without_a_torus(void **state)
     const struct gr_torus none = {.ndims = 0};
     int a, p;
 
-    (void) state;
     for (a = 0; a < GR_NALGOS; a++) {
         for (p = 2; p <= MAX_P; p++) {
             if (!gr_algo_fits((enum gr_algo) a, p, &none)) {
@@ -114,7 +110,6 @@ static void along_tori(void **state)
     size_t k;
     int a, d, p;
 
-    (void) state;
     for (k = 0; k < sizeof(tori) / sizeof(tori[0]); k++) {
         assert_int_equal(gr_torus_parse(tori[k], &torus), 0);
         for (d = 0, p = 1; d < torus.ndims; d++) {
@@ -137,7 +132,6 @@ static void few_links_on_many_ranks(void **state)
     struct gr_torus nodes = {.ndims = 2, .dims = {8, 128}, .nested = 1};
     int a;
 
-    (void) state;
     for (a = 0; a < GR_NALGOS; a++) {
         struct gr_links_count n = gr_algo_links((enum gr_algo) a, 1024, &nodes);
 

@@ -12,10 +12,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +20,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "base/errors.h"
 #include "exec/reduce.h"
@@ -129,7 +125,6 @@ static void nothing_known_changes_nothing(void **state)
     struct gr_machine m = {.exchange = 0}, good = machine_of(0.2, 10000, 10000, 1);
     struct gr_costs costs;
 
-    (void) state;
     assert_true(gr_machine_good(&good));
     assert_true(gr_machine_good(&m));
     costs = costs_of(&m, GR_COLL_BCAST, 2, 1 << 20);
@@ -142,7 +137,6 @@ static void impossible_times_are_not_good(void **state)
     static const float bad[] = {-1, NAN, INFINITY, 1e-9F, 1e9F};
     size_t k, at;
 
-    (void) state;
     for (at = 0; at < sizeof(struct gr_machine) / sizeof(float); at++) {
         struct gr_machine m = machine_of(0.2, 10000, 10000, 1), left;
         int row, known, first = 0;
@@ -172,7 +166,6 @@ static void equal_machines_have_equal_values(void **state)
     struct gr_machine a = machine_of(0.4, 5000, 20000, 1.5), b = a;
     int row, k;
 
-    (void) state;
     assert_true(gr_machine_equal(&a, &b));
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
         for (k = 0; k < gr_machine_rows[row].values; k++) {
@@ -191,7 +184,6 @@ static void constants_are_the_measured_ones(void **state)
     struct gr_costs costs, other;
     size_t bytes;
 
-    (void) state;
     for (bytes = 1; bytes <= MOST_BYTES; bytes = next_bytes(bytes)) {
         costs = costs_of(&m, GR_COLL_BCAST, 3, bytes);
         other = costs_of(&faster, GR_COLL_BCAST, 3, bytes);
@@ -242,7 +234,6 @@ static void known_constants_change_their_own(void **state)
     const struct gr_costs *base = &gr_costs_host;
     int row;
 
-    (void) state;
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
         struct gr_machine m = machine_of(0.4, 5000, 20000, 3), one = {.exchange = 0};
         struct gr_costs costs;
@@ -268,7 +259,6 @@ static void device_constants_change_their_own(void **state)
     struct gr_machine all = machine_of(0.2, 10000, 10000, 1);
     int path, row, k, differ, expected;
 
-    (void) state;
     for (path = 0; path < GR_NPATHS; path++) {
         const struct gr_costs *base = &gr_costs_device[path];
 
@@ -308,7 +298,6 @@ static void directions_count(void **state)
     struct gr_machine m = machine_of(0.2, 10000, 10000, 0.5);
     int coll, p, k;
 
-    (void) state;
     for (k = 0; k < GR_MACHINE_SIZES; k++) {
         m.two_way[k] *= 2;
     }
@@ -329,7 +318,6 @@ static void new_data_counts(void **state)
     double one, two, three;
     int k;
 
-    (void) state;
     for (k = 0; k < GR_MACHINE_SIZES; k++) {
         m.fetch_new[k] = (float) (0.5 + (double) gr_machine_bytes[k] / 5000);
     }
@@ -356,7 +344,6 @@ static void constants_follow_the_size(void **state)
     size_t bytes;
     int k;
 
-    (void) state;
     for (k = 0; k < GR_MACHINE_SIZES; k++) { /* larger ones are slower */
         m.fetch_new[k] = (float) (0.5 + (double) gr_machine_bytes[k] / (20000 >> k));
         m.fetch[k] = m.fetch_new[k];
@@ -378,7 +365,6 @@ static void the_smallest_size_has_its_own_value(void **state)
     static const size_t sizes[] = {1, 64, 128};
     static const double values[] = {NAN, 3, 5};
 
-    (void) state;
     assert_true(3 == gr_interpolate(sizes + 1, values + 1, 2, 1));
     assert_true(3 == gr_interpolate(sizes + 1, values + 1, 2, 64));
     assert_true(5 == gr_interpolate(sizes + 1, values + 1, 2, 128));
@@ -436,7 +422,6 @@ static void reductions_keep_their_order(void **state)
 {
     int coll;
 
-    (void) state;
     make_machines();
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         for_each_host((enum gr_coll) coll, keeps_the_order);
@@ -448,7 +433,6 @@ static void copies_as_is_fastest(void **state)
 {
     int coll, p, k;
 
-    (void) state;
     make_machines();
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         for (p = 2; p <= 8; p += 3) {
@@ -495,7 +479,6 @@ static int count_threads(void **state)
 {
     pthread_t thread;
 
-    (void) state;
     if (0 != pthread_create(&thread, NULL, end_at_once, NULL)) {
         return -1;
     }
@@ -545,7 +528,6 @@ static void measures_and_leaves_nothing(void **state)
     char text[96];
     int row;
 
-    (void) state;
     new_kernel();
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     assert_int_equal(measure_patiently(GR_EFFORT_QUICK, &m), 0);
@@ -567,7 +549,6 @@ static void only_its_threads_are_bound(void **state)
     cpu_set_t allowed;
     int k;
 
-    (void) state;
     new_kernel();
     assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
     assert_int_equal(measure_patiently(GR_EFFORT_BRIEF, &m), 0);
@@ -583,7 +564,6 @@ static void gives_up_where_binding_is_refused(void **state)
 {
     struct gr_machine m = machine_of(1, 1, 1, 1), none = {.exchange = 0};
 
-    (void) state;
     new_kernel();
     kernel.refuse_binding = 1;
     assert_int_equal(measure(GR_EFFORT_QUICK, 2, &m), GR_ERR_NOT_SUPPORTED);
@@ -595,7 +575,6 @@ static void ends_when_the_time_is_over(void **state)
 {
     struct gr_machine m = machine_of(1, 1, 1, 1), none = {.exchange = 0};
 
-    (void) state;
     new_kernel();
     assert_int_equal(measure(GR_EFFORT_QUICK, 0, &m), GR_ERR_TIMEOUT);
     assert_memory_equal(&m, &none, sizeof(m));
@@ -607,7 +586,6 @@ static void refused_single_copy_is_no_time_out(void **state)
 {
     struct gr_machine m, none = {.exchange = 0};
 
-    (void) state;
     new_kernel();
     kernel.refuse_copies = 1;
     assert_int_equal(measure_patiently(GR_EFFORT_BRIEF, &m), 0);
@@ -667,7 +645,6 @@ static void all_distances_are_measured(void **state)
     int ranks, tries, rc, k, row;
     cpu_set_t allowed;
 
-    (void) state;
     assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
     if (!CPU_ISSET(0, &allowed) || !CPU_ISSET(1, &allowed)) {
         skip();
@@ -710,7 +687,6 @@ static void files_spare_the_measurement(void **state)
     struct gr_machine m = machine_of(0.2, 10000, 10000, 1);
     struct gr_constants c = {.not_measured = 0};
 
-    (void) state;
     gr_constants_take(&c, GR_CPU_SYSTEM, &m, GR_FROM_FILE);
     assert_int_equal(measure_node(4, &c), 0);
     assert_int_equal(kernel.n, 0);
@@ -721,7 +697,6 @@ static void one_processor_is_said_to_be_one(void **state)
     struct gr_measure_node_args args = {.folder = sysfs, .ranks = 2, .limit = 2};
     struct gr_constants c = {.not_measured = 0};
 
-    (void) state;
     CPU_ZERO(&args.allowed);
     CPU_SET(0, &args.allowed);
     assert_int_equal(gr_constants_measure(&c, &args), GR_ERR_NOT_SUPPORTED);
@@ -732,7 +707,6 @@ static int remove_node(void **state)
 {
     char command[64];
 
-    (void) state;
     snprintf(command, sizeof(command), "rm -rf %s", sysfs);
     return system(command);
 }

@@ -40,11 +40,9 @@ static void hooked_reduce(const struct gr_reducer *r, void *dst, const void *fir
 
 #include "mail_ranks.c" /* which calls the functions of mailbox.h */
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* ---- fibers ---- */
 
@@ -194,7 +192,6 @@ static void calls_are_right_in_any_order_of_steps(void **state)
     uint64_t seed = rng_seed();
     int tries;
 
-    (void) state;
     for (tries = 0; tries < 60; tries++) {
         play(&seed);
     }

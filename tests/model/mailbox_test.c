@@ -4,12 +4,10 @@
  * threads, across the wrap of epochs; all orders of a few calls; how far ranks may run ahead. Seed:
  * GPURING_SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "base/errors.h"
 #include "sanitizer/sanitizer.h"
@@ -104,13 +102,11 @@ static void sweep(size_t ncalls, enum ex_mode mode)
 
 static void calls_are_right_in_any_order_of_ranks(void **state)
 {
-    (void) state;
     sweep(400, EX_STEPPED);
 }
 
 static void calls_are_right_in_threads(void **state)
 {
-    (void) state;
     sweep(1000, EX_THREADS);
 }
 
@@ -119,7 +115,6 @@ static void epochs_may_wrap(void **state)
     struct mail_shape s = {.bytes = 100};
     uint64_t k;
 
-    (void) state;
     for (s.nsets = 2; s.nsets <= GR_SETS; s.nsets *= 2) {
         for (k = 0; k <= 20; k++) {
             s.p = 2 + rng_below(&seed, 4);
@@ -158,7 +153,6 @@ static void whatever_the_order_nobody_is_stuck(void **state)
     size_t row;
     int ncalls;
 
-    (void) state;
     for (ncalls = 1; ncalls <= 3; ncalls++) {
         for (k = 0; k < mx_games(2, ncalls); k += STEPPED) {
             explore(2, 2, firsts[k % 5], ncalls, k, &states);
@@ -269,7 +263,6 @@ static void nobody_runs_further_ahead_than_the_sets(void **state)
 {
     uint32_t nsets;
 
-    (void) state;
     for (nsets = 2; nsets <= GR_SETS; nsets *= 2) {
         ahead_of_one(GR_COLL_BCAST, nsets, 0);
         ahead_of_one(GR_COLL_BCAST, nsets, UINT64_MAX - 5);
@@ -284,7 +277,6 @@ static void who_is_behind_waits_for_nobody(void **state)
     struct calls c;
     int k;
 
-    (void) state;
     calls_open(&c, GR_COLL_BCAST, 0, 3, 2, 0);
     for (k = 0; k < 12; k++) {
         (void) go(&c, 0);
@@ -306,7 +298,6 @@ static void several_calls_may_be_posted_before_any_is_taken(void **state)
     int ranks[EX_MAX_RANKS], k;
     size_t n;
 
-    (void) state;
     for (nsets = 2; nsets <= GR_SETS; nsets *= 2) {
         for (k = 0; k < 3; k++) {
             calls_open(&c, colls[k], 0, 3, nsets, UINT64_MAX - 1);
@@ -386,7 +377,6 @@ static void another_call_is_an_error(void **state)
                                          GR_COLL_REDUCE_SCATTER, GR_COLL_BCAST, GR_COLL_ALLTOALL};
     size_t n = sizeof(colls) / sizeof(colls[0]), k;
 
-    (void) state;
     for (k = 0; k < 2 * n; k++) {
         int p = k < n ? 2 : 3;
         enum gr_coll coll = colls[k % n];
@@ -448,7 +438,6 @@ static void overlap(int p)
 
 static void input_and_output_may_overlap(void **state)
 {
-    (void) state;
     overlap(2);
     overlap(3);
 }
@@ -457,7 +446,6 @@ static void sets_hold_what_they_were_made_for(void **state)
 {
     size_t bytes;
 
-    (void) state;
     for (bytes = 1; bytes < 300; bytes++) {
         struct gr_mailbox box = {.stride = gr_board_stride(bytes)};
 

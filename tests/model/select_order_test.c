@@ -4,12 +4,8 @@
  * algorithm that is no longer chosen is not chosen again.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "select_questions.h"
 
@@ -90,7 +86,6 @@ static void check_ways(const struct gr_costs *costs, const struct gr_select_args
 
 static void more_bytes_take_longer_and_better_links_do_not(void **state)
 {
-    (void) state;
     for_each_question(check_ways);
 }
 
@@ -138,7 +133,6 @@ static void check_left(const struct gr_costs *costs, const struct gr_select_args
 
 static void what_is_left_stays_left(void **state)
 {
-    (void) state;
     for_each_question(check_left);
 }
 
@@ -153,7 +147,6 @@ static void large_messages_use_all_rails(void **state)
     size_t bytes, chunk;
     double us;
 
-    (void) state;
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         for (bytes = 1; bytes < MOST_BYTES; bytes = next_bytes(bytes)) {
             q = nodes_question((enum gr_coll) coll, 2, 2);
@@ -195,7 +188,6 @@ static void ranks_that_share_cores_take_few_hops(void **state)
     int nodes, ranks, k;
     size_t chunk;
 
-    (void) state;
     for (nodes = 2; nodes <= 8; nodes++) {
         for (ranks = 2; ranks <= 4; ranks++) {
             for (k = 0; k < 4; k++) {
@@ -221,7 +213,6 @@ static void a_chain_crosses_the_network_once_for_each_node(void **state)
     int nodes, ranks;
     size_t chunk;
 
-    (void) state;
     for (nodes = 2; nodes <= 8; nodes++) {
         for (ranks = 1; ranks <= 4; ranks++) {
             struct gr_select_args q = nodes_question(GR_COLL_BCAST, nodes, ranks);
@@ -247,7 +238,6 @@ static void far_pipelines_wait_for_slots(void **state)
     double us, few;
     size_t bytes, chunk, k;
 
-    (void) state;
     for (k = 0; k < sizeof(algos) / sizeof(algos[0]); k++) {
         for (bytes = 16 << 10; bytes <= 1 << 20; bytes *= 2) {
             double links = GR_ALGO_CHAIN == algos[k] ? 1 : 2;
@@ -286,7 +276,6 @@ static void mailboxes_of_all_ranks_take_longer_to_read(void **state)
     double two, some, many;
     int coll;
 
-    (void) state;
     for (coll = 0; coll < GR_COLL_ALLTOALL; coll++) {
         struct gr_select_args q = host_question((enum gr_coll) coll, 2);
 

@@ -7,12 +7,9 @@
 #include "link/rings.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "select_questions.h"
 
@@ -222,13 +219,11 @@ static void check_bytes(const struct gr_select_args *q, enum gr_algo algo, struc
 
 static void messages_in_a_row_are_as_counted(void **state)
 {
-    (void) state;
     for_each_algorithm(check_hops);
 }
 
 static void bytes_are_as_counted(void **state)
 {
-    (void) state;
     for_each_algorithm(check_bytes);
 }
 
@@ -274,7 +269,6 @@ static void check_crossings(const struct gr_select_args *q, enum gr_algo algo, s
 
 static void algorithms_cross_where_paper_says(void **state)
 {
-    (void) state;
     crossings = 0;
     for_each_algorithm(check_crossings);
     assert_true(crossings > 10); /* so that there is something to see */
@@ -300,7 +294,6 @@ static void check_ends(const struct gr_select_args *without, enum gr_algo algo, 
 
 static void small_take_few_messages_and_large_few_bytes(void **state)
 {
-    (void) state;
     for_each_algorithm(check_ends);
 }
 

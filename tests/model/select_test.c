@@ -4,12 +4,8 @@
  * where possible, and has the lowest predicted time of all possible ones.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "select_questions.h"
 
@@ -145,7 +141,6 @@ static void check_all_ways(const struct gr_costs *costs, const struct gr_select_
 
 static void choices_are_legal_repeatable_and_cheap(void **state)
 {
-    (void) state;
     for_each_question(check_all_ways);
 }
 
@@ -170,7 +165,6 @@ static void check_what_is_not_there(const struct gr_costs *costs, const struct g
 
 static void what_is_not_there_does_not_count(void **state)
 {
-    (void) state;
     for_each_question(check_what_is_not_there);
 }
 
@@ -184,7 +178,6 @@ static void mailboxes_are_left_where_a_call_does_not_fit(void **state)
     struct gr_costs costs = gr_costs_host;
     size_t per_rank;
 
-    (void) state;
     costs.mailbox = costs.mailbox_byte = 0; /* nothing is cheaper */
     costs.mailbox_ranks = 5;
     for (q.forced = -1; q.forced < GR_NALGOS_ALL;
@@ -212,7 +205,6 @@ static void lines_are_for_small_messages(void **state)
 {
     int path, p, coll;
 
-    (void) state;
     for (path = 0; path < GR_NPATHS_NEAR; path++) {
         for (p = 2; p <= 16; p++) {
             for (coll = 0; coll < GR_NCOLLS; coll++) {
@@ -241,7 +233,6 @@ static void mailboxes_and_fetching_go_by_their_price(void **state)
     struct gr_select_args q = host_question(GR_COLL_ALLREDUCE, 4);
     struct gr_costs costs = gr_costs_host;
 
-    (void) state;
     q.direct = 1;
     costs.by[GR_BY_FETCHING].from = 5000;
     costs.by[GR_BY_FETCHING].step = costs.by[GR_BY_FETCHING].byte = 1e-9;

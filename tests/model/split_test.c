@@ -8,12 +8,10 @@
 #include "rng.h"
 #include "sched/split.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define MAX_P 24
 
@@ -203,7 +201,6 @@ static void test_random_shapes(void **state)
     size_t counts[MAX_P], displs[MAX_P];
     int turn;
 
-    (void) state;
     for (turn = 0; turn < 60000; turn++) {
         struct gr_shape s = random_shape(counts, displs, turn % 2 ? 300 : 3000);
 
@@ -217,7 +214,6 @@ static void test_nothing_to_move(void **state)
     struct gr_shape s = {.nchannels = 3, .chunk_elems = 8, .align = 4};
     int coll;
 
-    (void) state;
     for (coll = 0; coll < GR_NCOLLS; coll++) {
         for (s.p = 1; s.p <= MAX_P; s.p++) {
             s.coll = (enum gr_coll) coll;
@@ -239,7 +235,6 @@ static void test_fewer_elements_than_ranks(void **state)
     struct gr_split split;
     int b;
 
-    (void) state;
     for (s.p = 1; s.p <= MAX_P; s.p++) {
         for (s.total = 0; s.total < (size_t) s.p; s.total++) {
             gr_split_init(&split, &s);
@@ -260,7 +255,6 @@ static void test_huge_counts(void **state)
     size_t counts[MAX_P], displs[MAX_P];
     int coll, p, k, blocks;
 
-    (void) state;
     for (p = 1; p <= MAX_P; p += 7) {
         for (k = 0; k < p; k++) {
             counts[k] = k % 3 ? huge + (size_t) k : (size_t) k;
@@ -303,7 +297,6 @@ static void test_more_than_32_bits(void **state)
     size_t k;
     uint32_t slice_chunks;
 
-    (void) state;
     for (k = 0; k < 3; k++) {
         for (slice_chunks = 0; slice_chunks <= 16; slice_chunks += slice_chunks < 2 ? 1 : 14) {
             struct gr_shape s = {.coll = GR_COLL_BCAST,
@@ -342,7 +335,6 @@ static void test_ranks_agree(void **state)
     uint32_t slice;
     int turn, b, k;
 
-    (void) state;
     for (turn = 0; turn < 2000; turn++) {
         struct gr_shape s = random_shape(counts, displs, 500);
 

@@ -10,13 +10,11 @@
 #include "symbolic.h"
 #include "depth.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static struct sym world;
 static const uint32_t slot_counts[] = {2, 4, 8};

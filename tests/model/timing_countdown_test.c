@@ -16,12 +16,10 @@ static int64_t hooked_between(const struct gr_latency *l, int d, int x, int y);
 #include "timing/countdown.c"
 #undef gr_latency_between
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static int64_t until_skew; /* the largest of the last run */
 static int nap_in_countdown;
@@ -173,7 +171,6 @@ static void test_shapes(void **state)
     int x, y;
     size_t k;
 
-    (void) state;
     for (x = 1; x <= 9; x++) {
         snprintf(text, sizeof(text), "%d", x);
         check_shape(text);
@@ -197,7 +194,6 @@ static void test_errors(void **state)
     size_t k, e;
     int d, long_dims;
 
-    (void) state;
     for (k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
         for (e = 0; e < 3; e++) {
             tw_open(&world, shapes[k], 2000, 20, 0, rng_next(&seed));
@@ -220,7 +216,6 @@ static void test_errors(void **state)
 /* With one clock for all, estimates do not matter. */
 static void test_common_clock(void **state)
 {
-    (void) state;
     tw_open(&world, "4x3", 2000, 20, 1, rng_next(&seed));
     largest_error = 900;
     assert_true(run(8, 5000, 1) <= grain());
@@ -231,7 +226,6 @@ static void test_common_clock(void **state)
 /* Who sleeps between two dimensions starts late, but the instant is the same for all. */
 static void test_naps(void **state)
 {
-    (void) state;
     tw_open(&world, "4x3x2", 2000, 20, 0, rng_next(&seed));
     nap_in_countdown = 1;
     run(6, 5000, 0);
@@ -245,7 +239,6 @@ static void test_jitter(void **state)
 {
     int64_t skew;
 
-    (void) state;
     tw_open(&world, "4x4", 2000, 20, 0, rng_next(&seed));
     world.jitter = 300;
     skew = run(20, 5000, 0);
@@ -256,7 +249,6 @@ static void test_jitter(void **state)
 /* Ports without room hold notes up, but none is lost or sent twice. */
 static void test_no_room(void **state)
 {
-    (void) state;
     tw_open(&world, "4x3x2", 2000, 20, 0, rng_next(&seed));
     world.refuse = 3;
     run(8, 5000, 0);
@@ -278,7 +270,6 @@ static void test_bad_notes(void **state)
                {1, 9, 0}, {1, 4, 0}, {1, 1, 1}, {1, 1, 2}};
     size_t k;
 
-    (void) state;
     tw_open(&world, "3x3", 2000, 20, 0, rng_next(&seed));
     tw_fill(&world, &l, 0);
     gr_countdown_init(&c, &world.ranks[0].port, &l);

@@ -4,12 +4,8 @@
  * that travel with the data, re-synchronisation, timing that switches itself off and measures
  * again. Seed: GPURING_SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "timing_helpers.h"
 
@@ -36,7 +32,6 @@ static void test_late(void **state)
     uint32_t slice;
     int r;
 
-    (void) state;
     tc_open(&world, "4", 2000, 0, GR_SYNC_TIMED, rng_next(&seed));
     napped = 0;
     world.nap = nap_once;
@@ -78,7 +73,6 @@ static void test_lag(void **state)
     const struct tc_job job = {GR_COLL_BCAST, GR_ALGO_CHAIN, 0, 40 * 50, 50, 1, 4, 1};
     size_t k, checked = 0;
 
-    (void) state;
     tc_open(&world, "4", 2000, 0, GR_SYNC_TIMED, rng_next(&seed));
     napped = 0;
     world.nap = nap_in_bcast;
@@ -114,7 +108,6 @@ static void test_wrong_latencies(void **state)
     uint64_t misses;
     int k, r;
 
-    (void) state;
     tc_open(&world, "2x2", 3000, 0, GR_SYNC_TIMED, rng_next(&seed));
     run(&ring, 3);
     assert_int_equal(report(0)->misses, 0);
@@ -159,7 +152,6 @@ static void test_late_now_and_then(void **state)
 {
     int r;
 
-    (void) state;
     tc_open(&world, "2x2", 3000, 0, GR_SYNC_TIMED, rng_next(&seed));
     nap_call = UINT32_MAX;
     world.nap = nap_in_even_calls;
@@ -186,7 +178,6 @@ static void test_off_for_good(void **state)
     const struct tc_job small = {GR_COLL_ALLREDUCE, GR_ALGO_RING, 0, 16, 100, 1, 4, 1};
     int r;
 
-    (void) state;
     tc_open(&world, "3", 1000, 0, GR_SYNC_TIMED, rng_next(&seed));
     world.nap = nap_always;
     run(&small, (GR_MAX_PAUSES + 1) * (GR_PAUSE_CALLS + 60));

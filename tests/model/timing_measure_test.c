@@ -9,13 +9,11 @@
 
 #include "timing/measure.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static struct tw_world world;
 static struct gr_latency tables[TW_MAX_RANKS];
@@ -112,7 +110,6 @@ static void test_tables(void **state)
                                          "4x3", "2x2x2", "3x1x2", "2x3x2x3", "4x4"};
     size_t k;
 
-    (void) state;
     for (k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
         int common = (int) (k % 2) || 0 == k;
 
@@ -128,7 +125,6 @@ static void test_again(void **state)
 {
     int d, k;
 
-    (void) state;
     open_all("3x2", 1);
     measure(0);
     check(1);
@@ -150,7 +146,6 @@ static void test_jitter(void **state)
     int64_t got, want;
     int r, x, y;
 
-    (void) state;
     open_all("5", 0);
     world.jitter = 4000;
     measure(0);
@@ -174,7 +169,6 @@ static void test_arithmetic(void **state)
     struct gr_latency l;
     struct gr_torus none = {.ndims = 0};
 
-    (void) state;
     tw_open(&world, "4x2", 1000, 20, 1, 5);
     world.byte_fs = 250000;
     tw_fill(&world, &l, 5); /* (1, 1) */
@@ -206,7 +200,6 @@ static void test_bad_notes(void **state)
 {
     struct gr_note note = {.seq = 1, .from = 1, .kind = GR_NOTE_ECHO};
 
-    (void) state;
     open_all("3x2", 1);
     assert_int_equal(gr_measure_receive(&measures[0], &note, 5), -1); /* nothing was asked */
     note.kind = GR_NOTE_SYNC;

@@ -3,13 +3,11 @@
  * The step timer (timing/timer.h, timeline.h) with real step machines on a virtual clock: when
  * steps begin in each mode, and that nothing ever waits for ever. Seed: GPURING_SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "sanitizer/sanitizer.h"
 #include "timing_helpers.h"
@@ -26,7 +24,6 @@ static void test_start(void **state)
     int64_t first, last;
     uint32_t k;
 
-    (void) state;
     tc_open(&world, "3x2", 3000, 0, GR_SYNC_START, rng_next(&seed));
     world.nap = dawdle;
     run(&ring, 5);
@@ -55,7 +52,6 @@ static void test_timed(void **state)
     uint32_t k, tick;
     size_t i;
 
-    (void) state;
     for (i = 0; i < 4; i++) {
         const struct gr_timeline *line;
 
@@ -112,7 +108,6 @@ static void check_groups(void)
 
 static void test_barrier(void **state)
 {
-    (void) state;
     tc_open(&world, "3x2", 3000, 0, GR_SYNC_BARRIER, rng_next(&seed));
     world.nap = dawdle;
     run(&ring, 2);
@@ -162,7 +157,6 @@ static void test_anything(void **state)
     enum gr_step_sync mode;
     size_t k;
 
-    (void) state;
     for (mode = GR_SYNC_START; mode < GR_NSYNCS; mode++) {
         for (k = 0; k < WORLDS; k++) {
             struct tc_job job;
@@ -196,7 +190,6 @@ static void test_strict(void **state)
     const struct tc_job job = {GR_COLL_BCAST, GR_ALGO_CHAIN, 0, 200, 10, 1, 2, 4};
     int strict;
 
-    (void) state;
     for (strict = 0; strict < 2; strict++) {
         tc_open(&world, "5", 600, 1, GR_SYNC_BARRIER, rng_next(&seed));
         world.strict = strict;
@@ -209,7 +202,6 @@ static void test_strict(void **state)
 
 static void test_none(void **state)
 {
-    (void) state;
     tc_open(&world, "4", 1000, 0, GR_SYNC_NONE, rng_next(&seed));
     run(&ring, 3);
     assert_int_equal(world.tw.sent[GR_NOTE_SYNC] + world.tw.sent[GR_NOTE_PING], 0);

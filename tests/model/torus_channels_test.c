@@ -6,13 +6,9 @@
 #include "sched/alltoall.h"
 #include "sched/sched.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static struct gr_torus torus; /* of the test */
 static enum gr_algo algo;
@@ -39,7 +35,6 @@ static void channels_are_as_stated(void **state)
     struct gr_torus t = {.ndims = 3, .dims = {4, 1, 4}}, cube = {.ndims = 3, .dims = {4, 4, 4}},
                     line = {.ndims = 3, .dims = {4, 3, 4}, .mesh = 2};
 
-    (void) state;
     assert_int_equal(gr_algo_schedules(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &t), 4);
     assert_int_equal(gr_algo_schedules(GR_ALGO_BUCKET, GR_COLL_ALLREDUCE, &cube), 6);
     assert_int_equal(gr_algo_schedules(GR_ALGO_BUCKET, GR_COLL_ALLGATHER, &cube), 4);
@@ -62,7 +57,6 @@ static void a_bucket_uses_all_links(void **state)
 
     torus = (struct gr_torus) {.ndims = 3, .dims = {4, 4, 4}};
     algo = GR_ALGO_BUCKET;
-    (void) state;
     for (rank = 0; rank < 64; rank++) {
         for (channel = 0; channel < 6; channel++) {
             struct gr_sched s = sched_of(GR_COLL_ALLREDUCE, rank, 0, channel, 1);
@@ -127,7 +121,6 @@ static void swing_costs_what_it_says(void **state)
     uint32_t most;
     size_t k;
 
-    (void) state;
     algo = GR_ALGO_SWING;
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         torus = rows[k].torus;
@@ -191,7 +184,6 @@ static void suh_shin_suits(void **state)
     };
     size_t k;
 
-    (void) state;
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         assert_int_equal(gr_alltoall_suits(SUH_SHIN, &rows[k].t), rows[k].suits);
         assert_int_equal(gr_alltoall_suits(ORDERED, &rows[k].t), rows[k].t.ndims > 0);
@@ -206,7 +198,6 @@ static void suh_shin_costs_what_is_published(void **state)
     struct cost cost;
     size_t k;
 
-    (void) state;
     for (k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
         int ndims = shapes[k][0], a = shapes[k][1];
         struct gr_torus t = {.ndims = ndims, .dims = {a, a, a, a}};
@@ -232,7 +223,6 @@ static void ordered_costs_what_is_stated(void **state)
 {
     struct cost cost;
 
-    (void) state;
     cost = cost_of(ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 6, 7}});
     assert_int_equal(cost.ticks, 2 + 3 + 3);
     assert_int_equal(cost.most_ports, 2);

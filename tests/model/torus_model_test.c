@@ -7,13 +7,11 @@
 #include "schemes.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static void near(double got, double want, const char *what)
 {
@@ -29,7 +27,6 @@ static void events_come_in_order(void **state)
     double last = -1;
     uint32_t last_subject = 0, k, n = 0;
 
-    (void) state;
     for (k = 0; k < 20000; k++) { /* few times, so that many events have the same */
         assert_int_equal(
             events_add(&q, last + 1 + floor(10 * random_next(&r)), (int) k % 3, k, (int) k % 5), 0);
@@ -118,7 +115,6 @@ static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus
 
 static void sizes_are_those_of_the_blocks(void **state)
 {
-    (void) state;
     check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 3, .dims = {8, 4, 12}});
     check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 2, .dims = {16, 12}});
     check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 4, .dims = {4, 8, 2, 4}});
@@ -132,7 +128,6 @@ static void weights_are_as_asked(void **state)
     double w[4096], least = 9, most = 0, sum = 0;
     int k, heavy = 0;
 
-    (void) state;
     sizes_weights(&sizes, 4096, w);
     for (k = 0; k < 4096; k++) {
         least = fmin(least, w[k]);
@@ -178,7 +173,6 @@ static void whole_messages_wait_for_each_other(void **state)
 {
     uint64_t conflicts;
 
-    (void) state;
     near(run_two(&model_fifo, 0, 100, 0, &conflicts), 130, "3 hops and 100 bytes, alone");
     /*
      * B holds 1-2 until 100; A's head came there at 10, leaves at 100, then 2 hops and its length;
@@ -192,7 +186,6 @@ static void packets_take_turns(void **state)
 {
     uint64_t conflicts;
 
-    (void) state;
     near(run_two(&model_packets, 1000, 100, 0, &conflicts), 130, "one packet: as a message");
     near(run_two(&model_packets, 10, 100, 0, &conflicts), 130, "ten packets alone: cut-through");
     /*
@@ -216,7 +209,6 @@ static void a_sync_ends_at_once(void **state)
     double times[60], last = 0, want;
     int k, shortest;
 
-    (void) state;
     for (shortest = 0; shortest < 2; shortest++) {
         for (last = 0, k = 0; k < 60; k++) {
             times[k] = 1000 * random_next(&r);
@@ -240,7 +232,6 @@ static void errors_of_estimates_skew_the_end(void **state)
     double times[64] = {0}, estimates[128], least = 1e9, most = 0;
     int k;
 
-    (void) state;
     for (k = 0; k < 128; k++) {
         estimates[k] = 1 + 0.1 * (2 * random_next(&r) - 1);
     }
@@ -266,7 +257,6 @@ static void predictions_are_the_slowest_message(void **state)
     struct predictor *p;
     int k;
 
-    (void) state;
     for (k = 0; k < 33; k++) {
         first[k] = k == 0 ? 0 : k == 1 ? 1 : k == 2 ? 2 : k <= 16 ? 3 : 4;
     }

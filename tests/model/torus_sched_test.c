@@ -10,12 +10,10 @@
 #include "symbolic.h"
 #include "depth.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* One in so many calls is run; a prime, so that all values that take turns come. */
 enum { THINNING = GR_SANITIZER(1, 11, 11) };
@@ -241,7 +239,6 @@ static void four_dimensions(void **state)
 /* The check of links finds channels that are all the same, and what Swing does not promise. */
 static void shared_links_are_found(void **state)
 {
-    (void) state;
     torus = (struct gr_torus) {.ndims = 2, .dims = {8, 4}};
     for (algo = GR_ALGO_BUCKET; algo <= GR_ALGO_MST; algo++) {
         assert_true(clashes(next_coll(0), 0, 1) > 0);

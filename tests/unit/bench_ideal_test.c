@@ -8,14 +8,10 @@
 #include "common/options.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 enum { MAX_RANKS = 64 };
 
@@ -60,7 +56,6 @@ static struct ideal_layout even(int per_node, int nodes)
 
 static void busbw_factors(void **state)
 {
-    (void) state;
     assert_close(ideal_factor(IDEAL_ALLREDUCE, 4), 1.5);
     assert_close(ideal_factor(IDEAL_SHARES, 4), 0.75);
     assert_close(ideal_factor(IDEAL_ALLTOALL, 8), 0.875);
@@ -75,7 +70,6 @@ static void busbw_factors(void **state)
 
 static void one_node_is_B(void **state)
 {
-    (void) state;
     for (int ranks = 2; ranks <= 16; ranks++) {
         struct ideal_layout layout = even(ranks, 1);
         for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
@@ -88,7 +82,6 @@ static void bounds_of_8_x_2(void **state)
 {
     struct ideal_layout layout = even(8, 2);
 
-    (void) state;
     assert_close(ideal_bound(IDEAL_ALLREDUCE, &layout, B, I), 187.5);
     assert_close(ideal_bound(IDEAL_SHARES, &layout, B, I), 187.5);
     assert_close(ideal_bound(IDEAL_ROOTED, &layout, B, I), 100);
@@ -110,7 +103,6 @@ static void bounds_of_8_x_2(void **state)
 /* By counting bytes, of 4 ranks with S = 1 at 3000 GB/s: the factor times 3000 over the bytes. */
 static void one_pass_over_a_shared_device(void **state)
 {
-    (void) state;
     /* each rank reads 1 and writes 1 */
     assert_close(ideal_one_pass(IDEAL_ALLREDUCE, 4, false, 3000), 1.5 * 3000 / 8);
     assert_close(ideal_one_pass(IDEAL_ALLREDUCE, 4, true, 3000), 1.5 * 3000 / 8);
@@ -133,7 +125,6 @@ static void one_rank_per_node_is_I(void **state)
 {
     struct ideal_layout layout = even(1, 4);
 
-    (void) state;
     for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
         assert_close(ideal_bound((enum ideal_kind) kind, &layout, NAN, I), 100);
     }
@@ -146,7 +137,6 @@ static void uneven_nodes(void **state)
     int counts[] = {3, 1};
     struct ideal_layout layout = layout_of(counts, 2);
 
-    (void) state;
     assert_true(ideal_is_uneven(&layout));
     assert_close(ideal_bound(IDEAL_SHARES, &layout, 1e9, I), 100);
     assert_close(ideal_bound(IDEAL_ALLREDUCE, &layout, 1e9, I), 150);
@@ -164,7 +154,6 @@ static void bounds_depend_on_the_root(void **state)
 {
     static const int counts[] = {3, 1, 2}, node_of[] = {0, 0, 0, 1, 2, 2};
 
-    (void) state;
     for (int root = 0; root < 6; root++) {
         struct ideal_layout layout = rooted(counts, 3, root);
         int p = counts[node_of[root]];
@@ -189,7 +178,6 @@ static void scans_by_the_order_of_ranks(void **state)
                      enters[] = {0, 1, 2, 2, 1, 1}, once[] = {2, 2, 0, 0, 0, 1};
     struct ideal_layout layout;
 
-    (void) state;
     assert_int_equal(ideal_layout_init(&layout, thrice, 6, 0), 0);
     assert_close(ideal_bound(IDEAL_SCAN, &layout, B, I), 100 / 3.0);
     assert_int_equal(ideal_layout_init(&layout, ends, 6, 0), 0);
@@ -224,7 +212,6 @@ static void limits_of_a_size(void **state)
 {
     struct ideal_rates rates = rates_of_a_node();
 
-    (void) state;
     /* as many bytes as S pass to each of two ranks, half of them in a bcast */
     assert_close(limit_us(IDEAL_ALLREDUCE, 2, 10000), 0.5 + 1);
     assert_close(limit_us(IDEAL_ROOTED, 2, 10000), 0.25 + 0.5);
@@ -247,7 +234,6 @@ static void unknown_links(void **state)
     struct ideal_layout one = even(1, 1), many = even(3, 2);
     int bad[] = {0, 2};
 
-    (void) state;
     assert_true(isnan(ideal_bound(IDEAL_ALLREDUCE, &one, B, I)));
     for (int kind = IDEAL_ALLREDUCE; kind <= IDEAL_SENDRECV; kind++) {
         assert_true(IDEAL_SCAN == kind ||
@@ -265,7 +251,6 @@ static void sendrecv_round_robin(void **state)
     int node_of[] = {0, 1, 0, 1};
     struct ideal_layout layout;
 
-    (void) state;
     assert_int_equal(ideal_layout_init(&layout, node_of, 4, 0), 0);
     assert_close(ideal_bound(IDEAL_SENDRECV, &layout, B, I), 100 / 1.5);
 }
@@ -275,7 +260,6 @@ static void fit_of_a_line(void **state)
     double bytes[20], us[20];
     struct fit_line line;
 
-    (void) state;
     for (int i = 0; i < 20; i++) { /* 5 us + S / 2 GB/s */
         bytes[i] = 8.0 * (1 << i);
         us[i] = 5 + bytes[i] / 2e3;
@@ -296,7 +280,6 @@ static void fit_residual(void **state)
     double high = 1 - shrink / (1 + d), low = shrink / (1 - d) - 1;
     struct fit_line line;
 
-    (void) state;
     assert_int_equal(fit_times(&line, bytes, us, 4), 0);
     assert_true(fabs(line.overhead_us + 1000 / line.bandwidth_GBs * 1e-3 - 10 * shrink) < 1e-9);
     assert_true(fabs(line.residual_max - (high > low ? high : low)) < 1e-9);
@@ -308,7 +291,6 @@ static void fit_refuses(void **state)
     double bytes[] = {8, 16, 32}, same[] = {8, 8, 8}, us[] = {3, 2, 1};
     struct fit_line line;
 
-    (void) state;
     assert_int_equal(fit_times(&line, bytes, us, 0), -1);
     assert_int_equal(fit_times(&line, bytes, us, 1), -1);
     assert_int_equal(fit_times(&line, same, us, 3), -1);
@@ -319,7 +301,6 @@ static void percentiles(void **state)
 {
     double values[100], one[] = {7};
 
-    (void) state;
     for (int i = 0; i < 100; i++) {
         values[i] = 100 - i;
     }
@@ -354,7 +335,6 @@ static void sizes(void **state)
         {"18446744073709551615k", 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         size_t bytes = 0;
         assert_int_equal(cli_whole(rows[i].text, 1, SIZE_MAX, NULL, &bytes), rows[i].bytes > 0);
@@ -383,7 +363,6 @@ static void device_lists(void **state)
     char error[CLI_ERROR_CHARS], many[1024] = "cuda";
     struct options o;
 
-    (void) state;
     parse(&o, "pinned,cuda,host,managed", 0, error);
     assert_int_equal(o.device, DEVICE_MIXED);
     for (int r = 0; r < 9; r++) {

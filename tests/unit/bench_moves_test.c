@@ -7,21 +7,16 @@
 #include "common/elements.h"
 #include "common/moves.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* S is a whole number of elements for every rank, and at least one. */
 static void shapes(void **state)
 {
     struct shape s = moves_shape(&moves_reduce_scatter, 1 << 20, 4, 3, 2, 0, false);
 
-    (void) state;
     assert_int_equal(s.total * s.element, 1048572);
     assert_int_equal(s.in_count, s.total);
     assert_int_equal(s.out_count, s.total / 3);
@@ -60,7 +55,6 @@ static void float_reductions_are_exact(void **state)
 {
     static float input[ELEMENT_TILE], reduced[ELEMENT_TILE];
 
-    (void) state;
     for (int ranks = 1; ranks <= 40; ranks += 13) {
         float sum[ELEMENT_TILE] = {0}, prod[ELEMENT_TILE];
         struct element_rule rule = {&element_types[ELEMENT_FLOAT], ELEMENT_SUM, ranks, 0};
@@ -92,7 +86,6 @@ static void every_rank_matters(void **state)
 {
     static int64_t all[ELEMENT_TILE], fewer[ELEMENT_TILE];
 
-    (void) state;
     for (int type = 0; type < ELEMENT_TYPES; type++) {
         for (int op = 0; op < ELEMENT_OPS; op++) {
             struct element_rule rule = {&element_types[type], (enum element_op) op, 9, 3};
@@ -120,7 +113,6 @@ static void small_floats_are_exact(void **state)
     struct element_rule rule = {&element_types[ELEMENT_HALF], ELEMENT_MOVE, 2, 0};
     uint16_t stored;
 
-    (void) state;
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         element_types[known[k].type].store(&stored, 0, known[k].value);
         assert_int_equal(stored, known[k].bits);
@@ -137,7 +129,6 @@ static void checks_see_errors(void **state)
     struct shape s = moves_shape(&moves_sendrecv, 40000, 2, 2, 0, 0, false);
     struct buffers b;
 
-    (void) state;
     assert_int_equal(moves_alloc(&b, &memory_host, &s), 0);
     moves_prepare(&b, &s, &rule);
     /* nothing arrived; some are poison by chance */
@@ -287,7 +278,6 @@ static void wrong_elements_are_found(const struct world *w, int rank)
 
 static void checks_ask_for_what_mpi_defines(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0] * RANKS * 2; i++) {
         size_t c = i / (RANKS * 2);
         struct world w;

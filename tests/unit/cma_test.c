@@ -11,16 +11,14 @@
 #include "base/errors.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "process_helpers.h"
 
@@ -77,7 +75,6 @@ static void a_probe_says_whether_memory_can_be_read(void **state)
     pid_t pid = start("--show", "-", &theirs, sizeof(theirs));
     int may = may_read(pid, theirs.area);
 
-    (void) state;
     assert_memory_equal(&own, &again, sizeof(own));
     assert_int_equal(theirs.probe.pid, pid);
     assert_int_equal(gr_probe_test(&theirs.probe), may);
@@ -106,7 +103,6 @@ static void own_memory_is_readable_or_not(void **state)
     unsigned char *at =
         mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    (void) state;
     assert_true(MAP_FAILED != (void *) at);
     assert_int_equal(0, mprotect(at + 4096, 4096, PROT_NONE));
     errno = EFAULT; /* of an earlier call */
@@ -128,7 +124,6 @@ static void memory_is_copied_as_it_is_or_not_at_all(void **state)
     unsigned char *copy = malloc(AREA + 1);
     size_t k, i;
 
-    (void) state;
     if (!may_read(pid, theirs.area)) {
         kill(pid, SIGKILL);
         (void) await(pid);

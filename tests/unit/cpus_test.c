@@ -6,16 +6,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* processor sets */
 #endif
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 #include <hwloc.h>
 
 #include "topo/cpus.h"
@@ -154,7 +150,6 @@ static void bound_processes_are_so_far_apart(void **state)
 {
     int row, a, b;
 
-    (void) state;
     for (row = 0; row < ROWS; row++) {
         make(rows[row].description);
         for (a = 0; a < cpus(); a++) {
@@ -176,7 +171,6 @@ static void loose_processes_are_far(void **state)
 {
     struct gr_cpu_place core, cache, node, socket, all, nowhere;
 
-    (void) state;
     make(rows[0].description); /* caches of 4 processors, nodes of 8, sockets of 16 */
     core = place_of(0, 1);
     cache = place_of(0, 3);
@@ -199,7 +193,6 @@ static void the_farthest_ranks_count(void **state)
     static const int ranks[][4] = {{0, 2, 3, 1}, {0, 4, 2, 6}, {0, 8, 4, 2}, {0, 2, 16, 8}};
     int k, r;
 
-    (void) state;
     make(rows[0].description);
     for (k = 0; k < GR_CPU_DISTANCES; k++) {
         struct gr_cpu_place first = place_of(ranks[k][0], ranks[k][0]);
@@ -220,7 +213,6 @@ static void partners_are_at_their_distance_and_allowed(void **state)
     int row, cpu, other, d, partners[GR_CPU_DISTANCES], odd;
     cpu_set_t allowed;
 
-    (void) state;
     for (row = 0; row < ROWS; row++) {
         make(rows[row].description);
         for (odd = 0; odd < 2; odd++) { /* all processors, or every other one */
@@ -254,7 +246,6 @@ static void a_thread_of_the_core_is_the_last_resort(void **state)
     int partners[GR_CPU_DISTANCES];
     cpu_set_t allowed;
 
-    (void) state;
     make(rows[0].description);
     CPU_ZERO(&allowed);
     CPU_SET(0, &allowed);
@@ -282,7 +273,6 @@ static void unknown_processors_are_near(void **state)
     int partners[GR_CPU_DISTANCES];
     cpu_set_t allowed;
 
-    (void) state;
     strcpy(folder, "/nowhere");
     a = place_of(0, 0);
     b = place_of(3, 5);
@@ -317,7 +307,6 @@ static void masks_are_those_that_hwloc_writes(void **state)
     int task;
     size_t k;
 
-    (void) state;
     CPU_ZERO(&expected);
     text[0] = '\0';
     for (task = 0; task < 3; task++) {

@@ -4,11 +4,8 @@
  * devices. All buffers are in host memory; a call record may say otherwise, and the host does the
  * call all the same, since there is no kernel.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "engine_calls.h"
 #include "rank_runtime.h"
@@ -99,7 +96,6 @@ static void calls_of_all_kinds(void **state)
 {
     int n;
 
-    (void) state;
     for (n = 2; n <= 5; n++) {
         struct rr_world *world = world_with_agreements(n, true);
 
@@ -139,7 +135,6 @@ static void unwanted_in_host_memory(void **state)
 {
     struct rr_world *world = world_with_agreements(3, false);
 
-    (void) state;
     rr_run(world, run_unwanted);
     assert_int_equal(world->warnings, 0);
     assert_int_equal(world->calls, 3 * (NCASES / 2 + NCASES));
@@ -173,7 +168,6 @@ static void agreement_only(void **state)
 {
     struct rr_world *world = world_with_agreements(4, true);
 
-    (void) state;
     rr_run(world, run_asking);
     assert_int_equal(world->warnings, 0);
     assert_int_equal(world->calls, 4 * NCASES);
@@ -210,7 +204,6 @@ static void run_differing(struct rr_rank *rank)
 
 static void differing_calls(void **state)
 {
-    (void) state;
     for (difference = 0; difference < DIFFERENCES; difference++) {
         int init;
 

@@ -4,11 +4,8 @@
  * get links, which take another algorithm, and which are left to the saved collective, before any
  * message is sent.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "engine_calls.h"
 #include "rank_runtime.h"
@@ -87,7 +84,6 @@ static void alltoall(void **state)
 {
     struct rr_world *world = world_with_bound(4, 0, 4096);
 
-    (void) state;
     rr_run(world, run_alltoall);
     assert_int_equal(world->warnings, 0);
     assert_int_equal(world->calls, 4 * 3);
@@ -124,7 +120,6 @@ static void forced(void **state)
 {
     struct rr_world *world = world_with_bound(4, 0, 4096);
 
-    (void) state;
     rr_run(world, run_forced);
     assert_int_equal(world->warnings, 1);
     rr_world_free(world);
@@ -162,7 +157,6 @@ static void roots(void **state)
 {
     struct rr_world *world = world_with_bound(16, 1, 20480);
 
-    (void) state;
     rr_run(world, run_roots);
     assert_true(world->warnings <= 1); /* once in a process */
     rr_world_free(world);
@@ -211,7 +205,6 @@ static void compact(void **state)
 {
     struct rr_world *world = world_with_bound(16, 1, 20480);
 
-    (void) state;
     rr_run(world, run_compact);
     assert_int_equal(world->warnings, 0);
     assert_int_equal(world->fallbacks, 0);
@@ -236,7 +229,6 @@ static void few_ranks(void **state)
 {
     struct rr_world *world = world_with_bound(8, 1, 20480);
 
-    (void) state;
     rr_run(world, run_few_ranks);
     assert_int_equal(world->warnings, 0);
     rr_world_free(world);
@@ -273,7 +265,6 @@ static void nonblocking_with_agreement(void **state)
     struct rr_world *world = world_with_bound(4, 0, 4096);
     int r;
 
-    (void) state;
     for (r = 0; r < 4; r++) {
         world->ranks[r].comm.gpu = true;
     }

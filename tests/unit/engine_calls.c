@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls of the engine on ranks as threads (engine_calls.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "engine_calls.h"
 

@@ -3,11 +3,8 @@
  * Persistent calls on ranks as threads: made in one order, started again and again in any, one by
  * one and several at once, beside other calls, and where there is not enough shared memory.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "engine_calls.h"
 #include "rank_runtime.h"
@@ -70,7 +67,6 @@ static void started_again(void **state)
 {
     int n;
 
-    (void) state;
     for (n = 2; n <= 5; n += n < 3 ? 1 : 2) {
         run_world(n, run_alone, STARTS * NCASES / 2);
     }
@@ -112,7 +108,6 @@ static void started_in_any_order(void **state)
 {
     int n;
 
-    (void) state;
     for (n = 2; n <= 4; n++) {
         run_world(n, run_orders, STARTS * (REQUESTS + 2));
     }
@@ -150,7 +145,6 @@ static void run_unequal(struct rr_rank *rank)
 
 static void started_unequally(void **state)
 {
-    (void) state;
     run_world(3, run_unequal, STARTS * (OFTEN + 1));
 }
 
@@ -176,7 +170,6 @@ static void started_at_once(void **state)
 {
     int n;
 
-    (void) state;
     for (n = 2; n <= 4; n += 2) {
         run_world(n, run_at_once, STARTS * REQUESTS);
     }
@@ -244,7 +237,6 @@ static void refused(void **state)
 {
     struct rr_world *world = rr_world_new(3, (size_t) 64 << 20);
 
-    (void) state;
     assert_non_null(world);
     rr_limit_pool(&world->ranks[POOR], (size_t) 512 << 10);
     rr_run(world, run_short_twice);

@@ -3,11 +3,8 @@
  * A queue of ops on ranks as threads: small calls post before their turn, as far as the boards have
  * room, and no op is touched after its end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "engine_calls.h"
 #include "rank_runtime.h"
@@ -131,7 +128,6 @@ static void posts_run_ahead(void **state)
 {
     int n;
 
-    (void) state;
     for (n = 2; n <= 4; n++) {
         started = 0;
         run_world(n, run_ahead, CALLS + 2);
@@ -193,7 +189,6 @@ static void progress_of_a_waiting_call_polls_rarely(void **state)
 {
     int n, k;
 
-    (void) state;
     for (n = 2; n <= 12; n += 5) { /* 12: in groups */
         for (k = 0; k < 2; k++) {
             rr_threads = 0 != k;
@@ -234,7 +229,6 @@ static void failed_communicator(void **state)
 {
     int n;
 
-    (void) state;
     for (n = 2; n <= 4; n++) {
         struct rr_world *world = rr_world_new(n, (size_t) 64 << 20);
 

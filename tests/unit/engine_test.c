@@ -3,11 +3,8 @@
  * The engine without MPI: ranks as threads make blocking and nonblocking calls, some of which fail
  * (engine_calls.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "engine_calls.h"
 #include "rank_runtime.h"
@@ -43,7 +40,6 @@ static void blocking_calls(void **state)
 {
     int n;
 
-    (void) state;
     for (n = 2; n <= 8; n += n < 5 ? 1 : 3) {
         run_world(n, run_blocking, (int) NCASES);
     }
@@ -89,7 +85,6 @@ static void run_each(enum gr_coll one, enum gr_coll other, void (*run)(struct rr
 
 static void forced_algorithms(void **state)
 {
-    (void) state;
     run_each(GR_COLL_ALLREDUCE, GR_COLL_ALLREDUCE, run_forced, (int) NCOUNTS);
 }
 
@@ -119,7 +114,6 @@ static void run_roots(struct rr_rank *rank)
 
 static void all_roots(void **state)
 {
-    (void) state;
     run_each(GR_COLL_BCAST, GR_COLL_REDUCE, run_roots, 2 * 5);
 }
 
@@ -160,7 +154,6 @@ static void run_pending(struct rr_rank *rank)
 
 static void nonblocking_calls(void **state)
 {
-    (void) state;
     run_world(2, run_pending, ROUNDS * (PENDING + 1));
     run_world(4, run_pending, ROUNDS * (PENDING + 1));
     run_world(5, run_pending, ROUNDS * (PENDING + 1));
@@ -195,7 +188,6 @@ static void refused_links(void **state)
 {
     struct rr_world *world = rr_world_new(4, (size_t) 64 << 20);
 
-    (void) state;
     assert_non_null(world);
     rr_limit_pool(&world->ranks[POOR], 0);
     rr_run(world, run_refused);
@@ -234,7 +226,6 @@ static void broken_setup(void **state)
 {
     int post;
 
-    (void) state;
     for (post = 1; post <= POSTS; post++) {
         struct rr_world *world = rr_world_new(4, (size_t) 64 << 20);
 
@@ -266,7 +257,6 @@ static void lost_in_setup(void **state)
 {
     struct rr_world *world = rr_world_new(BROKEN + 2, (size_t) 64 << 20);
 
-    (void) state;
     assert_non_null(world);
     world->dead = BROKEN + 2;
     world->ranks[BROKEN].fail_post = 1;
@@ -319,7 +309,6 @@ static void single_copy_is_tested_for_links(void **state)
 {
     struct rr_world *world = fetching_world(3);
 
-    (void) state;
     rr_run(world, run_small);
     assert_int_equal(world->tests, 0);
     rr_run(world, run_blocking);
@@ -331,7 +320,6 @@ static void single_copy(void **state)
 {
     struct rr_world *world;
 
-    (void) state;
     skip_without_reading();
     world = fetching_world(4);
     rr_run(world, run_blocking);
@@ -399,7 +387,6 @@ static void withdrawn_messages(void **state)
 {
     struct rr_world *world;
 
-    (void) state;
     skip_without_reading();
     world = fetching_world(NWITHDRAW);
     rr_run(world, run_withdrawn);

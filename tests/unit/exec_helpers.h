@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the executor tests. To be included after <cmocka.h>. */
+/* Shared by the executor tests. To be included after cmocka_test.h. */
 #ifndef GR_TESTS_EXEC_HELPERS_H
 #define GR_TESTS_EXEC_HELPERS_H
 

@@ -13,9 +13,7 @@
 #include "link/pool.h"
 
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "pool_helpers.h"
 #include "process_helpers.h"
@@ -124,7 +122,6 @@ static void data_go_to_a_second_process_and_back(void **state)
     unsigned char want[SLOT];
     pid_t pid;
 
-    (void) state;
     alarm(PATIENCE_S);
     pid = start_echo(&mine, &theirs);
     attach(&in, gr_slab_base(slab), &mine);
@@ -159,7 +156,6 @@ static void nothing_is_left_of_a_killed_process(void **state)
     int error;
     pid_t pid = start_echo(&mine, &theirs);
 
-    (void) state;
     l = gr_pool_map(pool, &theirs, &error);
     assert_non_null(l);
     kill(pid, SIGKILL);
@@ -194,7 +190,6 @@ static void handles_that_lead_nowhere_are_foreign(void **state)
     int error, fds = entries("/proc/self/fd");
     size_t k;
 
-    (void) state;
     for (k = 0; k < 11; k++) {
         bad[k] = good;
     }
@@ -230,7 +225,6 @@ static void another_segment_of_that_id_is_foreign(void **state)
     struct shmid_ds segment;
     int error;
 
-    (void) state;
     bad.segment.id = shmget(IPC_PRIVATE, bad.segment_bytes, 0600);
     assert_true(bad.segment.id >= 0);
     theirs = shmat(bad.segment.id, NULL, 0);
@@ -254,7 +248,6 @@ static void handles_beyond_a_mapping_are_foreign(void **state)
     struct gr_slab_handle good = gr_pool_export(pool, lease_one(pool)), bad = good;
     int error;
 
-    (void) state;
     assert_non_null(gr_pool_map(other, &good, &error));
     bad.segment_bytes += 1 << 20;
     bad.offset = good.segment_bytes;
@@ -273,7 +266,6 @@ static void mappings_are_kept_by_owner_and_segment(void **state)
     unsigned char *at[2];
     int error, fds;
 
-    (void) state;
     assert_int_equal(gr_pool_lease(pool, GR_SLAB_WHOLE, SLAB_BYTES, 1, 2, slabs), 0);
     handles[0] = gr_pool_export(pool, slabs[0]);
     handles[1] = gr_pool_export(pool, slabs[1]);
@@ -318,7 +310,6 @@ static void a_forked_child_has_neither_slabs_nor_mappings(void **state)
     unsigned char *base[2];
     pid_t pid;
 
-    (void) state;
     base[0] = (unsigned char *) gr_slab_base(slab) - handle.offset;
     base[1] = (unsigned char *) l - handle.offset;
     assert_true(is_mapped(base[0]) && is_mapped(base[1]));

@@ -6,13 +6,11 @@
  * steps. ld's --wrap puts the functions of this file before those of libc. Seed: GPURING_SEED.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec_helpers.h"
 #include "depth.h"
@@ -146,20 +144,17 @@ static void sweep(enum ex_mode mode)
 
 static void what_is_refused_comes_through_slots_in_any_order_of_ranks(void **state)
 {
-    (void) state;
     sweep(EX_STEPPED);
 }
 
 static void what_is_refused_comes_through_slots_in_threads(void **state)
 {
-    (void) state;
     sweep(EX_THREADS);
 }
 
 /* A rank that waits until its step may begin answers the others. */
 static void what_is_refused_comes_through_slots_where_steps_are_timed(void **state)
 {
-    (void) state;
     needs_to_fetch();
     most_bytes = 2000;
     thinning = (uint64_t) depth(8, 1);

@@ -4,12 +4,10 @@
  * many at a time on the same links, in seeded orders of scheduling and in threads; copied through
  * slots and fetched from their senders. Seed: GPURING_SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec_helpers.h"
 #include "depth.h"
@@ -130,26 +128,22 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
 
 static void every_schedule_is_right_in_any_order_of_ranks(void **state)
 {
-    (void) state;
     sweep(add_sizes, EX_STEPPED, 0);
 }
 
 static void every_schedule_is_right_in_threads(void **state)
 {
-    (void) state;
     sweep(add_sizes, EX_THREADS, 0);
 }
 
 static void counts_may_be_zero_with_gaps_and_in_any_order(void **state)
 {
-    (void) state;
     sweep(add_v_counts, EX_STEPPED, 0);
     sweep(add_v_counts, EX_THREADS, 0);
 }
 
 static void data_may_be_fetched_from_their_senders(void **state)
 {
-    (void) state;
     needs_to_fetch();
     sweep(add_sizes, EX_STEPPED, 1);
     sweep(add_v_counts, EX_STEPPED, 1);
@@ -157,7 +151,6 @@ static void data_may_be_fetched_from_their_senders(void **state)
 
 static void data_may_be_fetched_by_threads(void **state)
 {
-    (void) state;
     needs_to_fetch();
     sweep(add_sizes, EX_THREADS, 1);
     sweep(add_v_counts, EX_THREADS, 1);
@@ -189,7 +182,6 @@ static void long_messages_are_fetched_in_blocks(void **state)
     struct ex_world w;
     int k;
 
-    (void) state;
     needs_to_fetch();
     for (k = 0; k < 3; k++) {
         struct ex_batch b = {.random = &seed};
@@ -257,7 +249,6 @@ static void timing_does_not_change_a_bit(void **state)
     uint64_t hashes[EX_MAX_RANKS], allreduce[GR_NALGOS_ALL];
     size_t k, n;
 
-    (void) state;
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         struct ex_world shape = {
             .params = {.p = sizes[k], .nchannels = 3, .slot_bytes = 256, .mailbox_bytes = 300}};

@@ -4,12 +4,10 @@
  * step_sync, in seeded orders of scheduling and in threads. Notes go through links in shared
  * memory, times are real. Seed: GPURING_SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec_helpers.h"
 #include "depth.h"
@@ -102,21 +100,18 @@ static void sweep(enum gr_step_sync sync, enum ex_mode mode)
 
 static void steps_start_together(void **state)
 {
-    (void) state;
     sweep(GR_SYNC_START, EX_STEPPED);
     sweep(GR_SYNC_START, EX_THREADS);
 }
 
 static void steps_wait_for_barriers(void **state)
 {
-    (void) state;
     sweep(GR_SYNC_BARRIER, EX_STEPPED);
     sweep(GR_SYNC_BARRIER, EX_THREADS);
 }
 
 static void steps_begin_at_their_times(void **state)
 {
-    (void) state;
     sweep(GR_SYNC_TIMED, EX_STEPPED);
     sweep(GR_SYNC_TIMED, EX_THREADS);
     assert_true(timed_steps > 0 && waits > 0);

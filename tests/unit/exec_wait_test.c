@@ -19,12 +19,10 @@ static bool hooked_gone(int pid);
 #undef gr_cma_write
 #undef gr_cma_is_gone
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec_helpers.h"
 #include "mail_ranks.h"
@@ -133,7 +131,6 @@ static void a_waiting_rank_names_who_is_missing(void **state)
     struct runner root;
     int ranks[2 * GR_FAN];
 
-    (void) state;
     root_waits(&w, &root);
     assert_non_null(gr_stepper_waits(&root.stepper, 0));
     assert_int_equal(gr_host_waits_for(&root.op, 0, gr_stepper_waits(&root.stepper, 0), ranks), 3);
@@ -152,7 +149,6 @@ static void an_error_of_the_executor_comes_out_as_it_is(void **state)
     struct runner root;
     int r;
 
-    (void) state;
     root_waits(&w, &root);
     gr_stepper_start(&root.stepper, &root.plan, &failing, &root.op);
     ready_error = -77;
@@ -191,7 +187,6 @@ static void a_sender_is_through_when_all_was_read(void **state)
     char why[160];
     int ranks[2 * GR_FAN], k;
 
-    (void) state;
     needs_to_fetch();
     want = ex_want(&c, 3);
     open_world(&w, 3, 2, 2, 512, "");
@@ -239,7 +234,6 @@ static void a_sender_that_is_dead_is_an_error(void **state)
     struct runner r[2];
     int ranks[2 * GR_FAN];
 
-    (void) state;
     needs_to_fetch();
     open_world(&w, 2, 1, 2, 512, "");
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
@@ -272,7 +266,6 @@ static void what_an_earlier_call_has_left_unread_is_no_offer(void **state)
     struct gr_offer *offer;
     int k;
 
-    (void) state;
     needs_to_fetch();
     open_world(&w, 2, 1, 2, 4096, "");
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
@@ -308,7 +301,6 @@ static void a_sender_is_not_through_while_it_is_read(void **state)
     struct runner r[2];
     int k;
 
-    (void) state;
     needs_to_fetch();
     open_world(&w, 2, 1, 2, 300000, "");
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
@@ -379,7 +371,6 @@ static void a_sender_copies_what_is_offered(void **state)
     struct ex_case c;
     size_t bytes;
 
-    (void) state;
     needs_to_fetch();
     begin_offered(&w, r, &c);
     bytes = OFFERED_COUNT * ex_kinds[c.kind].elem_bytes;
@@ -400,7 +391,6 @@ static void what_a_sender_does_not_copy_the_receiver_does(void **state)
     struct ex_case c;
     int may;
 
-    (void) state;
     needs_to_fetch();
     for (may = 0; may < 2; may++) {
         begin_offered(&w, r, &c);
@@ -422,7 +412,6 @@ static void a_sender_that_dies_with_an_offer_is_an_error(void **state)
     struct ex_case c;
     struct gr_offer *offer;
 
-    (void) state;
     needs_to_fetch();
     begin_offered(&w, r, &c);
     offer = &gr_fetch_head(gr_link_slot(&r[1].op.in[0]))->offer;
@@ -490,7 +479,6 @@ static void what_is_refused_comes_through_its_slot(void **state)
     struct ex_world w;
     size_t k;
 
-    (void) state;
     needs_to_fetch();
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         open_world(&w, 2, 1, 2, 512, "");
@@ -520,7 +508,6 @@ static void a_sender_that_dies_when_it_is_asked_is_an_error(void **state)
     struct ex_case c;
     int late, k, rc;
 
-    (void) state;
     needs_to_fetch();
     for (late = 0; late < 2; late++) {
         begin_offered(&w, r, &c);
@@ -552,7 +539,6 @@ static void a_sender_that_fails_is_an_error(void **state)
     struct ex_case c;
     int asked;
 
-    (void) state;
     needs_to_fetch();
     for (asked = 0; asked < 2; asked++) {
         begin_offered(&w, r, &c);
@@ -579,7 +565,6 @@ static void a_message_is_in_its_slot_when_it_is_sent(void **state)
     struct gr_host_op op;
     unsigned char *slot;
 
-    (void) state;
     open_world(&w, 2, 1, 2, 512, "");
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
     gr_link_refuse(&w.ranks[1].team->data.in[0]);
@@ -611,7 +596,6 @@ static void a_refused_offer_is_not_taken_again(void **state)
     struct ex_case c;
     size_t k;
 
-    (void) state;
     needs_to_fetch();
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         begin_offered(&w, r, &c);
@@ -642,7 +626,6 @@ static void a_slot_may_hold_several_pieces(void **state)
     struct ex_world w;
     int direct, rank;
 
-    (void) state;
     needs_to_fetch();
     open_world(&w, 2, 1, 2, 512, "");
     assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
@@ -752,7 +735,6 @@ static void a_result_may_overlap_the_input(void **state)
 {
     static const size_t counts[] = {2, 900}, displs[] = {0, 2};
 
-    (void) state;
     reduce_in_place(GR_COLL_REDUCE_SCATTER, 4, counts, displs);
 }
 
@@ -760,7 +742,6 @@ static void elements_may_be_long(void **state)
 {
     static const size_t counts[] = {1, 1}, displs[] = {0, 0};
 
-    (void) state;
     reduce_in_place(GR_COLL_ALLREDUCE, 5000, counts, displs);
 }
 
@@ -783,7 +764,6 @@ static void nobody_leaves_a_barrier_before_the_last_rank_enters(void **state)
     struct gr_mailbox_call calls[4];
     int late, again, r;
 
-    (void) state;
     open_world(&w, 4, 1, 2, 256, "");
     assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (late = 0; late < 12; late++) {
@@ -826,7 +806,6 @@ static void nobody_leaves_a_dissemination_before_the_last_rank_enters(void **sta
     struct runner r[5];
     int late, turn, k, done;
 
-    (void) state;
     open_world(&w, 5, 1, 2, 256, "");
     assert_int_equal(ex_link(&w, GR_ALGO_DISSEMINATION, 0), 0);
     for (late = 0; late < 5; late++) {

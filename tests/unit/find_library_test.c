@@ -3,16 +3,12 @@
 #include "base/system.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #define NAME "libgpuring-found.so.1"
 
@@ -23,7 +19,6 @@ static void as_dlopen_does(void **state)
                                         "libm.so",   "libm.so.6.1", NAME};
     size_t k;
 
-    (void) state;
     unsetenv("LD_LIBRARY_PATH");
     for (k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
         void *library = dlopen(names[k], RTLD_LAZY);
@@ -44,7 +39,6 @@ static void in_the_path_of_the_environment(void **state)
     char folder[] = "/tmp/gpuring-found-XXXXXX", file[200], path[200];
     FILE *f;
 
-    (void) state;
     assert_non_null(mkdtemp(folder));
     snprintf(file, sizeof(file), "%s/" NAME, folder);
     f = fopen(file, "w");

@@ -29,7 +29,6 @@ static void all_must_be_linked(void **state)
     static const int all[] = {0, 1, 2, 3}, twice[] = {0, 1, 1, 3}, unknown[] = {0, -1, 2, 3};
     int a, b;
 
-    (void) state;
     describe(4);
     for (a = 0; a < 4; a++) {
         for (b = a + 1; b < 4; b++) {
@@ -54,7 +53,6 @@ static void switches_link_too(void **state)
     static const int all[] = {0, 1, 2};
     int k;
 
-    (void) state;
     describe(3);
     for (k = 0; k < 3; k++) {
         machine->gpu[k].switch_links = 12;

@@ -55,7 +55,6 @@ static void few_devices_get_the_first_best_trip(void **state)
     int trip[MOST_PLACES], again[MOST_PLACES], best[MOST_PLACES], n, round, a, b, classes;
     uint64_t random = rng_seed();
 
-    (void) state;
     for (n = 1; n <= 8; n++) {
         for (round = 0; round < (n < 8 ? 60 : 8); round++) {
             classes = 2 + round % (GR_DISTANCES - 2);
@@ -83,7 +82,6 @@ static void the_exact_search_goes_up_to_its_bound(void **state)
     static const int ring[GR_RING_ORDER_EXACT] = {0, 5, 3, 8, 1, 7, 2, 6, 4};
     int trip[MOST_PLACES], k;
 
-    (void) state;
     memset(between, GR_DISTANCE_LINKS(18), sizeof(between));
     gr_ring_order(between, GR_RING_ORDER_EXACT, trip);
     for (k = 0; k < GR_RING_ORDER_EXACT; k++) {
@@ -108,7 +106,6 @@ static void a_ring_among_many_is_found(void **state)
     int ring[MOST_PLACES], trip[MOST_PLACES], n, k;
     uint64_t random = rng_seed();
 
-    (void) state;
     for (n = GR_RING_ORDER_EXACT + 1; n <= MOST_PLACES; n++) {
         memset(between, GR_DISTANCE_NODE, sizeof(between));
         shuffle(ring, 0, n, &random);
@@ -135,7 +132,6 @@ static void a_tree_is_walked_branch_by_branch(void **state)
     int leaf[MOST_PLACES], in_tree[MOST_PLACES], trip[MOST_PLACES], n, a, b, bit;
     uint64_t random = rng_seed();
 
-    (void) state;
     for (n = 4; n <= MOST_PLACES; n++) {
         shuffle(leaf, 0, n, &random);
         for (a = 0; a < n; a++) {

@@ -42,7 +42,6 @@ static void behind_switches_all_are_alike(void **state)
     static const int which[8] = {5, 0, 7, 2, 6, 1, 3, 4}, in_order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     int order[8], k;
 
-    (void) state;
     describe(8);
     for (k = 0; k < 8; k++) {
         machine->gpu[k].switch_links = 18;
@@ -61,7 +60,6 @@ static void partitions_of_switches_stay_together(void **state)
     static const int want[8] = {0, 1, 3, 5, 7, 2, 4, 6};
     int order[8], k;
 
-    (void) state;
     describe(8);
     for (k = 0; k < 8; k++) {
         machine->gpu[k].switch_links = 12;
@@ -82,7 +80,6 @@ static void islands_of_links_stay_together(void **state)
     static const int want[8] = {0, 1, 2, 5, 7, 3, 4, 6};
     int order[8], a, b;
 
-    (void) state;
     describe(8);
     for (a = 0; a < 8; a++) {
         for (b = 0; b < a; b++) {
@@ -106,7 +103,6 @@ static void more_links_are_nearer(void **state)
     int order[8], k;
     size_t n;
 
-    (void) state;
     describe(8);
     for (n = 0; n < sizeof(one) / sizeof(one[0]); n++) {
         link_up(one[n][0], one[n][1], 1);
@@ -127,7 +123,6 @@ static void links_that_peers_cannot_use_do_not_count(void **state)
     static const int crossed[4] = {0, 1, 3, 2};
     int order[4], k;
 
-    (void) state;
     describe(4);
     for (k = 0; k < 4; k++) {
         machine->gpu[k].switch_links = 6;
@@ -150,7 +145,6 @@ static void every_pcie_level_has_its_place(void **state)
     int order[4], a, b;
     size_t k;
 
-    (void) state;
     for (k = 0; k + 1 < sizeof(levels) / sizeof(levels[0]); k++) {
         describe(4);
         for (a = 0; a < 4; a++) {
@@ -181,7 +175,6 @@ static void two_sockets_are_crossed_twice(void **state)
     static const int which[16] = {9, 0, 8, 3, 1, 10, 2, 11, 4, 5, 6, 7, 12, 13, 14, 15};
     int order[16], socket[16], a, b, k;
 
-    (void) state;
     describe(16);
     for (a = 0; a < 16; a++) {
         for (b = 0; b < 16; b++) {
@@ -208,7 +201,6 @@ static void ranks_of_one_device_stand_side_by_side(void **state)
     static const int alone[3] = {0, 0, 0}, in_order[3] = {0, 1, 2};
     int order[13];
 
-    (void) state;
     describe(5);
     ask(NULL, which, 13, order);
     expect_order(order, want, 13);
@@ -227,7 +219,6 @@ static void where_there_is_one_ring_only_nobody_is_asked(void **state)
                      four[4] = {0, 1, 2, 3};
     int order[6];
 
-    (void) state;
     describe(4);
     ask(NULL, which, 6, order);
     expect_order(order, want, 6);
@@ -246,7 +237,6 @@ static void unknown_devices_are_tolerated(void **state)
     static const int which[7] = {0, -1, 1, 2, -1, 3, 4};
     int order[7], p, k, m;
 
-    (void) state;
     describe(5);
     for (p = 1; p <= 5; p++) {
         ask(NULL, none, p, order);
@@ -280,7 +270,6 @@ static void without_nvml_addresses_say_it(void **state)
                      want[6] = {0, 1, 3, 5, 4, 2};
     int order[6], k, m;
 
-    (void) state;
     describe(6);
     for (k = 0; k < 6; k++) {
         machine->gpu[k].address.bus = (group[k] ? 0x80u : 0x40u) + (uint32_t) k / 2;
@@ -309,7 +298,6 @@ static void domains_are_farther_apart_than_busses(void **state)
     static const int which[4] = {0, 1, 2, 3}, want[4] = {0, 1, 3, 2};
     int order[4];
 
-    (void) state;
     describe(4);
     machine->gpu[1].address.domain = machine->gpu[3].address.domain = 0x1000;
     machine->gpu[0].address.bus = machine->gpu[1].address.bus = 0x01;
@@ -325,7 +313,6 @@ static void an_old_library_will_do(void **state)
     struct fake_machine *today = machine;
     int order[6], k;
 
-    (void) state;
     machine = old_machine;
     describe(6);
     for (k = 0; k < 6; k++) {

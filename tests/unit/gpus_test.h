@@ -6,15 +6,11 @@
 #include "rng.h"
 #include "topo/gpus.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 enum { MOST_PLACES = 64 };
 

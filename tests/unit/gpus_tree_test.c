@@ -39,7 +39,6 @@ static void distances_are_as_the_tree_is_drawn(void **state)
     struct gr_distances d = {XML_DEVICES, gpus, between};
     int nodes, a, b;
 
-    (void) state;
     for (a = 0; a < XML_DEVICES; a++) {
         gpus[a] = address_of(a);
     }
@@ -68,7 +67,6 @@ static void only_open_pairs_of_known_devices_are_filled_in(void **state)
     struct gr_distances d = {4, gpus, between};
     int k;
 
-    (void) state;
     gr_distances_note(&d, 2, 3, GR_DISTANCE_LINKS(2));
     xml_use(1);
     gr_distances_from_tree(&d);
@@ -98,7 +96,6 @@ static void the_order_follows_the_tree(void **state)
         better = 0;
     uint64_t random = rng_seed();
 
-    (void) state;
     for (round = 0; round < 12; round++) {
         p = round < 6 ? XML_DEVICES : 8; /* a good trip, and the best */
         shuffle(device, 0, XML_DEVICES, &random);

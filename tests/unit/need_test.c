@@ -3,12 +3,10 @@
  * What a set-up of links is said to need (link/team.h), beside what it reserves and sends, for all
  * algorithms on one node; between nodes for one rank of each. Seed: GPURING_SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec_helpers.h"
 #include "team_side.h"
@@ -80,7 +78,6 @@ static void as_set_ups_reserve(void **state)
 {
     int p;
 
-    (void) state;
     for (p = 2; p <= 16; p++) {
         compare_all(p, 1 + (uint32_t) p % 3, "");
     }
@@ -103,7 +100,6 @@ static void between_nodes(void **state)
     struct side s;
     size_t k;
 
-    (void) state;
     for (k = 0; k < 2 * sizeof(ways) / sizeof(ways[0]); k++) {
         int way = (k % 2 ? GR_USE_SMALL : 0) + (int) ways[k / 2];
         struct gr_need need;
@@ -140,7 +136,6 @@ static void notes_go_along_rows(void **state)
 {
     struct gr_need need = need_of_notes((struct gr_torus) {.ndims = 2, .dims = {3, 4}});
 
-    (void) state;
     assert_int_equal(need.links, 2 + 3);
     assert_int_equal(need.bytes, 5 * gr_link_bytes(SIDE_NOTE_SLOTS, SIDE_SHORT));
     assert_int_equal(need_of_notes((struct gr_torus) {.ndims = 0}).links, 11);
@@ -152,7 +147,6 @@ static void channels_are_made_when_they_are_needed(void **state)
     struct ex_world w;
     const struct gr_team *t;
 
-    (void) state;
     open_world(&w, 4, 7, 2, 256, "");
     t = w.ranks[1].team;
     assert_int_equal(gr_team_channels(t, GR_ALGO_RING, 1), 1);
@@ -178,7 +172,6 @@ static void a_refusal_is_for_as_many_channels(void **state)
     struct ex_world w;
     struct gr_team *t;
 
-    (void) state;
     open_world(&w, 3, 8, 2, 256, "");
     t = w.ranks[0].team;
     gr_team_ask(t, GR_ALGO_RING, 0, 2);

@@ -7,15 +7,11 @@
  * a first burst takes none, and arrives `latency` later.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "comm/comm.h"
 #include "comm/process.h"
@@ -367,7 +363,6 @@ static void a_nominal_rate_has_a_class_of_its_own(void **state)
     struct gr_network n;
     size_t k, j;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(nominal); k++) {
         for (j = 0; j < COUNT_OF(reached); j++) {
             assert_float_equal(class_of(network_of(20, reached[j] * nominal[k])).mbit, nominal[k],
@@ -383,7 +378,6 @@ static void a_nominal_rate_has_a_class_of_its_own(void **state)
 
 static void classes_of_times_are_coarse(void **state)
 {
-    (void) state;
     assert_float_equal(class_of(network_of(0.6, 1000)).latency, 1.25, 0);
     assert_float_equal(class_of(network_of(2.4, 1000)).latency, 1.25, 0);
     assert_float_equal(class_of(network_of(2.6, 1000)).latency, 5, 0);
@@ -399,7 +393,6 @@ static void where_ranks_share_cores_times_of_messages_do_not_count(void **state)
 {
     struct gr_network late = network_of(5100, 190), class;
 
-    (void) state;
     class = shared_class_of(late);
     assert_float_equal(class.latency, gr_network_built_in.latency, 0);
     assert_float_equal(class.mbit, 200, 0);
@@ -414,7 +407,6 @@ static void where_ranks_share_cores_the_wire_counts_if_it_is_long(void **state)
     struct gr_network n = network_of(7000, 190);
     size_t k;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(rows); k++) {
         n.wire = (float) rows[k].wire;
         assert_float_equal(shared_class_of(n).latency, rows[k].class, 0);
@@ -432,7 +424,6 @@ static void what_no_network_has_is_built_in(void **state)
     struct gr_network class;
     size_t k;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(bad); k++) {
         assert_false(gr_network_good(&bad[k]));
         class = class_of(bad[k]);
@@ -457,7 +448,6 @@ static void measures_each_class_in_time(void **state)
     size_t k, t, b;
     double took;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(rates); k++) {
         for (t = 0; t < COUNT_OF(times); t++) {
             /* 64 KiB beyond a burst take 50 ms at 10 Mbit/s */
@@ -486,7 +476,6 @@ static void a_far_network_has_its_rate(void **state)
     size_t k;
     int r;
 
-    (void) state;
     for (k = 0; k < 2 * COUNT_OF(rates); k++) {
         use_network(rates[k / 2], 5000, 3, 65536);
         use_ranks("00112233");
@@ -506,7 +495,6 @@ static void what_a_rank_knows_is_not_measured_again(void **state)
     struct gr_network known = network_of(3, 39000), found;
     long sends;
 
-    (void) state;
     use_network(200, 15, 2, 65536);
     use_ranks("00112233");
     sim.rank[5].process.network.network = known;
@@ -528,7 +516,6 @@ static void the_lowest_rank_that_knows_counts(void **state)
 {
     struct gr_network one = network_of(3, 39000), other = network_of(50, 900), found;
 
-    (void) state;
     use_network(200, 15, 2, 65536);
     use_ranks("00112233");
     sim.rank[6].process.network.network = one;
@@ -544,7 +531,6 @@ static void a_late_reply_does_not_count(void **state)
     struct gr_network class;
     int ms;
 
-    (void) state;
     for (ms = 0; ms < 12; ms++) {
         use_network(200, 15, 2, 65536);
         use_ranks("0011");
@@ -564,7 +550,6 @@ static void ranks_that_share_cores_measure_the_rate(void **state)
     size_t k;
     int r, turn;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(rates); k++) {
         for (turn = 1; turn < 8; turn++) {
             use_network(rates[k], 15, 2, 65536);
@@ -587,7 +572,6 @@ static void ranks_that_share_cores_measure_the_wire(void **state)
     size_t k;
     int r, tcp;
 
-    (void) state;
     for (k = 0; k < 2 * COUNT_OF(us); k++) {
         tcp = k % 2 > 0;
         use_network(200, us[k / 2], 2, 65536);
@@ -610,7 +594,6 @@ static void a_reply_that_is_too_late_ends_it(void **state)
     struct gr_network found;
     int r;
 
-    (void) state;
     use_network(200, 15, 2, 65536);
     use_ranks("0011");
     sim.rank[2].away[0] = sim.now + 100e-6;
@@ -632,7 +615,6 @@ static void who_comes_late_changes_nothing(void **state)
     double took;
     int r;
 
-    (void) state;
     for (r = 0; r < 4; r++) {
         use_network(1000, 15, 2, 65536);
         use_ranks("0011");
@@ -649,7 +631,6 @@ static void a_message_that_fails_ends_the_call(void **state)
     long k, all;
     int r, failed;
 
-    (void) state;
     use_network(200, 15, 2, 65536);
     use_ranks("0011");
     (void) run();
@@ -672,7 +653,6 @@ static void says_for_whom_it_waits(void **state)
 {
     char text[100];
 
-    (void) state;
     use_network(200, 15, 2, 65536);
     use_ranks("0011");
     sim.rank[2].away[0] = sim.now + 200e-6;
@@ -698,7 +678,6 @@ static void the_model_gets_what_is_given_or_measured(void **state)
     static unsigned char remote[2] = {0, 1};
     size_t k;
 
-    (void) state;
     for (k = 0; k < COUNT_OF(rows); k++) {
         struct gr_network measured =
             rows[k].measured ? network_of(20, 1000) : (struct gr_network) {0};
@@ -724,7 +703,6 @@ static void says_where_constants_come_from(void **state)
     struct gr_comm comm = {.rails = 1};
     char text[300];
 
-    (void) state;
     gr_comm_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
     assert_string_equal(text, "built in: latency 20 us, 10000 Mbit/s");
     comm.params.value[GR_PARAM_NODES_LATENCY] = 50;

@@ -48,7 +48,6 @@ static void the_kernel_says_the_node(void **state)
     char folder[] = "/tmp/gr_numa_test_XXXXXX", command[64];
     size_t k;
 
-    (void) state;
     assert_non_null(mkdtemp(folder));
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         write_file(folder, rows[k].device, rows[k].text);
@@ -75,7 +74,6 @@ static void this_machine_says_the_node(void **state)
     FILE *file;
     int tried = 0;
 
-    (void) state;
     while (NULL != listing && NULL != (entry = readdir(listing))) {
         if (4 != sscanf(entry->d_name, "%x:%x:%x.%x", &domain, &bus, &device, &function) ||
             0 != function || 0 == (domain | bus | device)) {
@@ -157,7 +155,6 @@ static void a_node_is_preferred_meanwhile(void **state)
     int node = some_node(nodes);
     size_t k;
 
-    (void) state;
     if (node < 0) {
         skip();
     }
@@ -190,7 +187,6 @@ static void nodes_that_are_not_there_change_nothing(void **state)
     int node = some_node(nodes);
     size_t k;
 
-    (void) state;
     if (node >= 0) {
         assert_int_equal(set_policy(MPOL_BIND, nodes), 0);
         get_policy(&before);

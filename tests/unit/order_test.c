@@ -10,14 +10,10 @@
 #include "rng.h"
 #include "topo/torus.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 enum { MAX_P = 6 * 6 * 6 * 6 };
 
@@ -96,7 +92,6 @@ static void a_snake_goes_from_neighbour_to_neighbour(void **state)
     struct gr_torus t;
     int a, b, c, d;
 
-    (void) state;
     for (a = 1; a <= 6; a++) {
         for (b = 1; b <= 6; b++) {
             for (c = 1; c <= 6; c++) {
@@ -117,7 +112,6 @@ static void a_snake_is_as_it_is_drawn(void **state)
     struct gr_torus t;
     int order[8], k;
 
-    (void) state;
     assert_int_equal(gr_torus_parse("4x2", &t), 0);
     gr_order_ring(&t, 8, 0, order);
     for (k = 0; k < 8; k++) {
@@ -132,7 +126,6 @@ static void without_a_torus_of_that_size_ranks_stand_in_order(void **state)
     int order[13], p, reverse, k;
     size_t n;
 
-    (void) state;
     for (n = 0; n < sizeof(texts) / sizeof(texts[0]); n++) {
         assert_int_equal(gr_torus_parse(texts[n], &t), 0);
         for (p = 7; p <= 13; p++) {
@@ -155,7 +148,6 @@ static void a_ring_enters_each_node_once(void **state)
     int order[12], p, k, left, nodes, round;
     uint64_t random = rng_seed();
 
-    (void) state;
     gr_order_nodes(scattered, 7, order);
     for (k = 0; k < 7; k++) {
         assert_int_equal(order[k], want[k]);
@@ -213,7 +205,6 @@ static void nodes_alike_are_a_torus(void **state)
     struct gr_torus t;
     size_t n;
 
-    (void) state;
     for (n = 0; n < sizeof(rows) / sizeof(rows[0]); n++) {
         t = gr_torus_of_nodes(rows[n].node, rows[n].p);
         assert_int_equal(t.ndims, 0 == rows[n].nested ? 0 : 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pool that owns slabs, and another pool that maps them. To be included after <cmocka.h>. */
+/* A pool that owns slabs, and another pool that maps them. To be included after cmocka_test.h. */
 #ifndef GR_TESTS_POOL_FIXTURE_H
 #define GR_TESTS_POOL_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the tests of the pool. To be included after <cmocka.h>. */
+/* Shared by the tests of the pool. To be included after cmocka_test.h. */
 #ifndef GR_TESTS_POOL_HELPERS_H
 #define GR_TESTS_POOL_HELPERS_H
 

@@ -8,11 +8,9 @@
 #endif
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "pool_fixture.h"
 

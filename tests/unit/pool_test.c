@@ -15,8 +15,6 @@
 #include "rng.h"
 #include "sanitizer/sanitizer.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "pool_fixture.h"
 
@@ -139,7 +137,6 @@ static void slabs_never_overlap(void **state)
     size_t sum = 0;
     int step;
 
-    (void) state;
     for (step = 0; step < STEPS; step++) {
         size_t k = rng_next(&rng) % SLABS, bytes = 64 + rng_next(&rng) % 30000 / 64 * 64;
         enum gr_slab_kind kind =
@@ -209,7 +206,6 @@ static void pinned_pages_stay(void **state)
     unsigned char *at[SLABS], *again;
     int k, found = 0;
 
-    (void) state;
     assert_int_equal(gr_pool_lease(pool, GR_SLAB_PINNED, MIB / 8, 1, SLABS, slabs), 0);
     for (k = 0; k < SLABS; k++) {
         at[k] = gr_slab_base(slabs[k]);
@@ -270,7 +266,6 @@ static int lease_without_files(void)
 
 static void no_limit_of_files_applies(void **state)
 {
-    (void) state;
     in_a_child(lease_without_files);
 }
 
@@ -294,7 +289,6 @@ static int lease_without_addresses(void)
 /* A sanitizer needs addresses and mappings of its own. */
 static void no_address_space_is_an_error(void **state)
 {
-    (void) state;
     if (GR_SANITIZER(false, true, true)) {
         skip();
     }
@@ -327,7 +321,6 @@ static int check_without_mappings(void)
 
 static void few_mappings_refuse_links(void **state)
 {
-    (void) state;
     if (GR_SANITIZER(false, true, true)) {
         skip();
     }
@@ -352,7 +345,6 @@ static void to_look_for_room_takes_none(void **state)
 {
     int before, k;
 
-    (void) state;
     assert_int_equal(gr_reserve_make(), 0);
     assert_true(gr_reserve_is_spare());
     before = count_mappings();
@@ -369,7 +361,6 @@ static void refused_links_leave_nothing(void **state)
     struct gr_slab_handle handles[3];
     int error, k;
 
-    (void) state;
     assert_int_equal(gr_pool_lease(pool, GR_SLAB_WHOLE, 2 * MIB, 1, 2, refused), 0);
     for (k = 0; k < 3; k++) {
         handles[k] = gr_pool_export(pool, k < 2 ? refused[k] : used);
@@ -429,7 +420,6 @@ static void no_shared_memory_is_an_error(void **state)
     char command[4400], exe[4096] = "";
     int rc;
 
-    (void) state;
     assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
     /* root needs no user namespace, others do */
     snprintf(command, sizeof(command),

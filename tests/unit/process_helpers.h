@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting a test program again as a second process. To be included after <cmocka.h>. */
+/* Starting a test program again as a second process. To be included after cmocka_test.h. */
 #ifndef GR_TESTS_PROCESS_HELPERS_H
 #define GR_TESTS_PROCESS_HELPERS_H
 

@@ -9,18 +9,14 @@
 
 #include "rng.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static const struct gr_public_comm comm = {
     .members = 1, .id = 2, .count = 3, .rank = 1, .size = 4, .name = "a name"};
@@ -43,7 +39,6 @@ static void what_the_owner_writes_is_found(void **state)
     int self = (int) getpid(), nobody = 1 << 30;
     struct gr_public_rows rows;
 
-    (void) state;
     assert_non_null(queue);
     if (!page->shared) {
         skip(); /* no System V segments here */
@@ -87,7 +82,6 @@ static void queues_beyond_the_page_have_private_records(void **state)
     struct gr_public_page *page = gr_public_open();
     size_t k;
 
-    (void) state;
     for (k = 0; k < GR_PUBLIC_QUEUES + 2; k++) {
         taken[k] = gr_public_take(page, GR_PUBLIC_PERSISTENT, &comm);
         assert_non_null(taken[k]);
@@ -117,7 +111,6 @@ static void a_change_is_read_as_a_whole(void **state)
     int k, letter;
     pid_t writer;
 
-    (void) state;
     page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(page, MAP_FAILED);
     memcpy(page, own, sizeof(*page));
@@ -153,7 +146,6 @@ static void an_owner_that_stops_in_the_middle_stops_no_reader(void **state)
     struct gr_public_queue *queue = gr_public_take(page, GR_PUBLIC_BLOCKING, &comm);
     struct gr_public_wait wait = wait_of('a');
 
-    (void) state;
     gr_public_set_wait(queue, "a name", &wait);
     atomic_fetch_add(&queue->version, 1);
     assert_int_equal(gr_public_copy(page, gr_now(), rows), 1);
@@ -185,7 +177,6 @@ static void no_content_harms_a_reader(void **state)
     size_t k, found = 0;
     int round;
 
-    (void) state;
     for (round = 0; round < 200; round++) {
         for (k = 0; k < sizeof(page->queues); k++) {
             bytes[k] = (unsigned char) rng_next(&rng);

@@ -7,14 +7,10 @@
 #ifndef GR_TESTS_REDUCE_REFERENCE_H
 #define GR_TESTS_REDUCE_REFERENCE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec/reduce.h"
 #include "rng.h"

@@ -63,7 +63,6 @@ static void every_type_and_op_matches_the_reference(void **state)
     size_t k;
     int type;
 
-    (void) state;
     for (type = 0; type < GR_TYPE_F16; type++) {
         for (k = 0; k < (is_float(type) ? 4 : sizeof(int_ops) / sizeof(int_ops[0])); k++) {
             assert_non_null(gr_reduce_find((enum gr_type) type, (enum gr_redop) int_ops[k]));
@@ -78,7 +77,6 @@ static void what_has_no_loop_is_not_found(void **state)
                                    2, 8, 16, 8, 16, 16, 8, 8, 8, 16, 0};
     int k, op;
 
-    (void) state;
     for (k = GR_OP_BAND; k <= GR_OP_OTHER; k++) {
         assert_null(gr_reduce_find(GR_TYPE_F32, (enum gr_redop) k));
         assert_null(gr_reduce_find(GR_TYPE_F64, (enum gr_redop) k));
@@ -114,7 +112,6 @@ static void what_has_no_loop_is_not_found(void **state)
 
 static void integers_wrap_around(void **state)
 {
-    (void) state;
     ASSERT_WRAP(int8_t, GR_TYPE_I8, GR_OP_SUM, 100, 100, -56);
     ASSERT_WRAP(uint8_t, GR_TYPE_U8, GR_OP_SUM, 200, 200, 144);
     ASSERT_WRAP(int16_t, GR_TYPE_I16, GR_OP_SUM, 30000, 30000, -5536);
@@ -140,7 +137,6 @@ static void float_min_and_max_take_the_right_operand_when_unordered(void **state
     uint32_t bits;
     int i, k;
 
-    (void) state;
     for (i = 0; i < 19; i++) {
         nan_a[i] = __builtin_nanf("");
         one[i] = 1.0f;
@@ -239,7 +235,6 @@ static void sources_are_combined_from_the_left(void **state)
     const void *srcs[3] = {&src[0], &src[1], &src[2]};
     void *dst = &sum;
 
-    (void) state;
     check_fans(&f32, GR_TYPE_F32, GR_OP_SUM);
     check_fans(&f64, GR_TYPE_F64, GR_OP_PROD);
     check_fans(&u16, GR_TYPE_U16, GR_OP_MAX);
@@ -279,7 +274,6 @@ static void a_function_combines_in_the_same_order(void **state)
     const void *srcs[3] = {src[0], src[1], src[2]};
     void *dsts[2] = {d0, d1};
 
-    (void) state;
     check_fans(&r, GR_TYPE_F32, GR_OP_SUM);
     memset(&rec, 0, sizeof(rec));
     gr_reduce(&r, dsts, 2, operand, srcs, 3, MAX_N);
@@ -310,7 +304,6 @@ static void elements_may_be_larger_than_a_block(void **state)
     const void *srcs[2] = {src[0], src[1]};
     void *dsts[2] = {d[0], d[1]};
 
-    (void) state;
     memset(operand, 1, sizeof(operand));
     memset(src, 2, sizeof(src));
     gr_reduce(&r, dsts, 2, operand, srcs, 2, 3);
@@ -326,7 +319,6 @@ static void copy_leaves_out_the_source(void **state)
     void *dsts[3] = {d0, src, d1};
     void *nothing[1] = {NULL};
 
-    (void) state;
     memset(src, 7, sizeof(src));
     gr_copy(dsts, 3, src, 99);
     assert_memory_equal(d0, src, 99);

@@ -4,13 +4,10 @@
  * slabs of both directions are here, and belong to the network too until it has left them. The
  * test is the network.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "team_side.h"
 
@@ -48,7 +45,6 @@ static void near_connections_come_first_and_remote_ones_have_slabs_here(void **s
 {
     struct side s;
 
-    (void) state;
     begin(&s);
     assert_int_equal(s.join.in.n, 2);
     assert_int_equal(s.join.in.near, 1);
@@ -79,7 +75,6 @@ static void addresses_of_an_earlier_lease_are_forgotten(void **state)
     struct side s;
     int k;
 
-    (void) state;
     begin(&s);
     at = addresses(&s);
     for (k = 0; k < NSLOTS; k++) {
@@ -102,7 +97,6 @@ static void there_are_neither_boards_nor_direct_plans(void **state)
     struct gr_join_agreement agreed;
     struct side s;
 
-    (void) state;
     begin(&s);
     assert_int_equal(gr_team_links(s.team, GR_ALGO_MAILBOX, 0, 1), GR_LINKS_REFUSED);
     assert_int_equal(gr_team_links(s.team, GR_USE_AGREEMENT, 0, 1), GR_LINKS_REFUSED);
@@ -146,13 +140,11 @@ static void makes_links_of_its_own(int use, uint32_t nslots)
 /* To all, as there is no torus. */
 static void notes_have_links_of_their_own(void **state)
 {
-    (void) state;
     makes_links_of_its_own(GR_USE_NOTES, SIDE_NOTE_SLOTS);
 }
 
 static void small_messages_have_links_of_their_own(void **state)
 {
-    (void) state;
     makes_links_of_its_own(GR_USE_SMALL + GR_ALGO_FLAT, SIDE_SMALL_SLOTS);
 }
 
@@ -162,7 +154,6 @@ static void a_refused_set_up_waits_for_the_network(void **state)
     struct gr_host_connection in, out;
     struct side s;
 
-    (void) state;
     begin(&s);
     s.join.in.host[1].end.bell = s.join.out.host[1].end.bell = &bell;
     in = s.join.in.host[1];
@@ -207,7 +198,6 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     struct side s;
     int ranks[2 * GR_FAN];
 
-    (void) state;
     make_links(&s, &op, &in, &out);
     op.space[GR_IN] = (unsigned char *) data;
     assert_null(s.team->data.out[NEAR].valid_bytes);
@@ -271,7 +261,6 @@ static void other_links_are_not_looked_at(void **state)
     struct side s;
     int ranks[2 * GR_FAN];
 
-    (void) state;
     to_near.to[0] = to_both.to[0] = NEAR;
     to_both.to[1] = FAR;
     to_both.nto = 2;
@@ -356,7 +345,6 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     struct side s;
     uint64_t first;
 
-    (void) state;
     make_links(&s, &op, &in, &out);
     op.space[GR_IN] = (unsigned char *) in_data;
     op.space[GR_OUT] = (unsigned char *) out_data;

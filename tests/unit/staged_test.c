@@ -5,11 +5,9 @@
  */
 #include "staged_streams.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec_helpers.h"
 
@@ -201,7 +199,6 @@ static void all_calls_are_right(void **state)
     char why[200], text[200];
     int p, again;
 
-    (void) state;
     most = 1200;
     for (again = 0; again < 6; again++) {
         for (p = 1; p <= 12; p++) {
@@ -223,7 +220,6 @@ static void no_results_are_no_error(void **state)
     char why[200], text[200];
     int p;
 
-    (void) state;
     most = 1200;
     plant = NO_RESULTS;
     for (p = 1; p <= 12; p++) {
@@ -246,7 +242,6 @@ static void planted_bugs_are_found(void **state)
     char why[200], text[200];
     int k, p, tries;
 
-    (void) state;
     most = 3000;
     for (k = NO_GATE; k < NPLANTS; k++) {
         plant = (enum plant) k;
@@ -268,7 +263,6 @@ static void a_failed_copy_is_an_error(void **state)
     struct ex_world w;
     int k, rc;
 
-    (void) state;
     memset(&w, 0, sizeof(w));
     open_world(&w, 1, 1, 4, 256, "");
     assert_int_equal(ex_link(&w, GR_ALGO_RING, 0), 0);

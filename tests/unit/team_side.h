@@ -3,13 +3,7 @@
 #ifndef GR_TESTS_TEAM_SIDE_H
 #define GR_TESTS_TEAM_SIDE_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "link/connect.h"
 

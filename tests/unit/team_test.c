@@ -4,14 +4,12 @@
  * GPURING_SEED.
  */
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "exec_helpers.h"
 
@@ -42,7 +40,6 @@ static void the_next_team_reuses_the_memory(void **state)
     size_t held = 0;
     int round;
 
-    (void) state;
     open_world(&w, 4, 2, 2, 256, "");
     ex_for_each_mode(&b, &w, add_one);
     make_half_direct(&b, &w);
@@ -79,7 +76,6 @@ static void a_team_leaves_no_memory(void **state)
     size_t before = mallinfo2().uordblks;
     int k;
 
-    (void) state;
     for (k = 0; k < 100; k++) {
         struct gr_team *team = gr_team_create(&params);
 
@@ -97,7 +93,6 @@ static void a_team_may_be_abandoned_at_any_moment(void **state)
     size_t polls, unread = 0;
     uint32_t c;
 
-    (void) state;
     open_world(&w, 5, 3, 2, 256, "");
     ex_for_each_mode(&b, &w, add_one);
     make_half_direct(&b, &w);
@@ -155,7 +150,6 @@ static void the_next_team_begins_with_any_epoch(void **state)
     size_t held = 0;
     int round;
 
-    (void) state;
     open_world(&w, 4, 1, 2, 256, "");
     next_team(&w, 4, 200, 0);
     ex_for_each_mode(&b, &w, add_small);
@@ -189,7 +183,6 @@ static void the_first_call_touches_one_page(void **state)
     unsigned char there[100], *base;
     struct ex_world w;
 
-    (void) state;
     open_world(&w, 3, 1, 2, 256, "");
     next_team(&w, GR_SETS, 32768, 0);
     run(&w, &c, 1, EX_STEPPED);
@@ -222,7 +215,6 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     char why[160];
     int r;
 
-    (void) state;
     open_world(&w, 3, 1, 2, 256, "");
     next_team(&w, 2, 100, 9);
     assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
@@ -273,7 +265,6 @@ static void calls_may_begin_before_there_are_boards(void **state)
     struct ex_world w;
     int r, k;
 
-    (void) state;
     open_world(&w, P, 1, 2, 256, "");
     next_team(&w, 4, 100, UINT64_MAX - 1);
     for (r = 0; r < P; r++) {
@@ -325,7 +316,6 @@ static void many_ranks_connect_in_groups(void **state)
     size_t usage;
     int coll, r, k;
 
-    (void) state;
     assert_int_equal(gr_torus_parse("", &params.torus), 0);
     assert_int_equal(ex_open(&w, &params, 1 << 20, rng_next(&seed)), 0);
     for (coll = 0; coll < EX_MAIL_COLLS; coll++) {
@@ -371,7 +361,6 @@ static void a_set_up_that_fails_gives_everything_back(void **state)
     struct gr_peer_id self = {1, 2};
     int r;
 
-    (void) state;
     open_world(&w, 5, 1, 2, 4096, "");
     gr_pool_close(w.ranks[2].pool);
     w.ranks[2].pool = gr_pool_open(self, 4 * 4096);
@@ -396,7 +385,6 @@ static void boards_that_cannot_be_made_are_given_back(void **state)
     struct ex_world w;
     int r;
 
-    (void) state;
     open_world(&w, 5, 1, 2, 256, "");
     gr_pool_close(w.ranks[3].pool);
     w.ranks[3].pool = gr_pool_open(self, 4096);
@@ -422,7 +410,6 @@ static void one_rank_that_cannot_read_memory_decides_for_all(void **state)
     struct ex_world w;
     int unable, r;
 
-    (void) state;
     open_world(&w, 4, 1, 2, 256, "");
     for (unable = -1; unable < 4; unable++) {
         next_team(&w, 2, 100, 0);
@@ -457,7 +444,6 @@ static void the_worst_status_is_the_verdict(void **state)
     };
     size_t k;
 
-    (void) state;
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         struct gr_join_agreement ab = gr_join_agreement_combine(rows[k].a, rows[k].b),
                                  ba = gr_join_agreement_combine(rows[k].b, rows[k].a);
@@ -474,7 +460,6 @@ static void what_a_way_needs_is_known_per_way(void **state)
     const struct gr_team *t;
     int use;
 
-    (void) state;
     open_world(&w, 3, 1, 2, 256, "");
     t = w.ranks[1].team;
     for (use = 0; use < GR_NALGOS_ALL; use++) {

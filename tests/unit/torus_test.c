@@ -7,14 +7,10 @@
 #include "torus_route.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 enum { MAX_P = 6 * 5 * 4 * 3, MAX_HOPS = 64 };
 
@@ -38,7 +34,6 @@ static void good_texts_are_parsed(void **state)
     size_t k;
     int d, size;
 
-    (void) state;
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         t.mesh = 5;
         assert_int_equal(gr_torus_parse(rows[k].text, &t), 0);
@@ -81,7 +76,6 @@ static void other_texts_are_refused(void **state)
     struct gr_torus t;
     size_t k;
 
-    (void) state;
     for (k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
         t.ndims = 3;
         if (-1 != gr_torus_parse(texts[k], &t) || 0 != t.ndims) {
@@ -252,25 +246,21 @@ static void check_shares(const struct gr_torus *t)
 
 static void coordinates(void **state)
 {
-    (void) state;
     for_each_torus(check_coordinates);
 }
 
 static void moves(void **state)
 {
-    (void) state;
     for_each_torus(check_moves);
 }
 
 static void routes_are_shortest_ways_in_the_order_of_dimensions(void **state)
 {
-    (void) state;
     for_each_torus(check_routes);
 }
 
 static void routes_load_both_directions_alike(void **state)
 {
-    (void) state;
     for_each_torus(check_shares);
 }
 
@@ -280,7 +270,6 @@ static void links_have_numbers_of_their_own(void **state)
     char seen[2 * 3 * 12] = {0};
     int rank, k;
 
-    (void) state;
     assert_int_equal(gr_torus_links(&t), sizeof(seen));
     for (rank = 0; rank < 12; rank++) {
         for (k = 0; k < 6; k++) {

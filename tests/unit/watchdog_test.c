@@ -13,13 +13,9 @@
 
 #include "link/public.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static struct {
     double now; /* seconds */
@@ -104,7 +100,6 @@ static void poll_for(struct gr_watch *watch, double seconds, double each)
 
 static int begin(void **state)
 {
-    (void) state;
     memset(&sim, 0, sizeof(sim));
     sim.now = 1000;
     gr_settings.timeout = 1;
@@ -116,7 +111,6 @@ static void fast_polls_report_once_a_timeout(void **state)
 {
     struct gr_watch watch = {0};
 
-    (void) state;
     poll_for(&watch, 0.9, 1e-6);
     assert_int_equal(sim.reports, 0);
     poll_for(&watch, 4.5, 1e-6);
@@ -143,7 +137,6 @@ static void polls_that_are_fast_again_read_the_clock_seldom(void **state)
 {
     struct gr_watch watch = {0};
 
-    (void) state;
     poll_for(&watch, 200, 0.1);
     poll_for(&watch, 0.1, 1e-6);
     sim.reads = 0;
@@ -157,7 +150,6 @@ static void an_application_that_computes_does_not_wait(void **state)
     struct gr_watch watch = {0};
     int k;
 
-    (void) state;
     for (k = 0; k < 1000; k++) {
         poll_for(&watch, 0.1, 1e-4);
         sim.now += 0.6;
@@ -170,7 +162,6 @@ static void progress_begins_the_time_anew(void **state)
     struct gr_watch watch = {0};
     int k;
 
-    (void) state;
     for (k = 0; k < 10; k++) {
         poll_for(&watch, 0.9, 1e-6);
         watch.moved++;
@@ -190,7 +181,6 @@ static void others_read_of_a_wait(void **state)
         .comm = &comm, .what = "bcast", .explain = explain, .shown = &shown};
     struct gr_watch watch = {0};
 
-    (void) state;
     poll_as(&waiting, &watch, 0.5, 1e-6);
     assert_true(shown.wait.since > 0);
     assert_string_equal(shown.wait.call, "bcast");

@@ -5,13 +5,9 @@
  */
 #include "base/text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 enum { ROOM = 64, FILLING = 0x5c };
 
@@ -21,7 +17,6 @@ static void a_list_never_leaves_its_buffer(void **state)
     char list[ROOM + 1], whole[ROOM + 1] = "auto";
     size_t size, k, i;
 
-    (void) state;
     for (k = 0; k < 5; k++) {
         strcat(strcat(whole, " "), words[k]);
     }
@@ -48,7 +43,6 @@ static void a_list_may_be_cut_at_its_first_word(void **state)
 {
     char list[16] = "";
 
-    (void) state;
     gr_words_add(list, sizeof(list), "a-word-of-twenty-bytes");
     gr_words_add(list, sizeof(list), "x");
     assert_string_equal(list, GR_WORDS_CUT);

@@ -11,16 +11,13 @@
 #ifndef GR_TESTS_DEVICE_ROWS_H
 #define GR_TESTS_DEVICE_ROWS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* Seconds that a body may take. */
 enum { ROW_PATIENCE = 1200 };

@@ -10,14 +10,12 @@
  * KERNEL_TEST_STOP: at the first failure; KERNEL_TEST_LIMIT: seconds of a call; and what
  * kernel_driver.h says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "sanitizer/sanitizer.h"
 #include "kernel_draw.h"
@@ -111,7 +109,6 @@ static void every_schedule_equals_the_hosts(void **state)
 {
     int p;
 
-    (void) state;
     for (p = 1; p <= 9; p++) {
         sweep(p, p < 6 ? 4 : 2, NULL);
     }
@@ -158,7 +155,6 @@ static void channels_go_their_own_ways(void **state)
     };
     size_t k;
 
-    (void) state;
     for (k = 0; k < sizeof(tori) / sizeof(tori[0]); k++) {
         struct gr_torus torus = tori[k];
 
@@ -181,7 +177,6 @@ static void blocks_leave_at_every_wait_and_go_on(void **state)
     uint64_t before;
     int k;
 
-    (void) state;
     sweep(2, 1, be_impatient);
     sweep(5, 1, be_impatient);
     before = seen.left;
@@ -207,7 +202,6 @@ static void misalign(struct kc_case *c)
 
 static void buffers_may_lie_anywhere(void **state)
 {
-    (void) state;
     /* from buffer to buffer: the only steps all of whose addresses can be off alike */
     sweep(1, 16, misalign);
     sweep(2, 4, misalign);
@@ -234,7 +228,6 @@ static void give_counts(struct kc_case *c)
 
 static void counts_may_differ_and_be_zero(void **state)
 {
-    (void) state;
     sweep(3, 4, give_counts);
     sweep(6, 4, give_counts);
 }
@@ -261,7 +254,6 @@ static void results_may_go_past_the_slots(void **state)
 {
     int p;
 
-    (void) state;
     for (p = 1; p <= 6; p++) {
         sweep(p, 3, copy_nothing);
     }
@@ -272,7 +264,6 @@ static void slots_may_hold_many_pieces(void **state)
 {
     int p, k;
 
-    (void) state;
     for (p = 2; p < 6; p++) {
         for (k = 0; k < 8; k++) {
             struct kc_case c = any_case(k % 2 ? GR_COLL_BCAST : GR_COLL_REDUCE, GR_ALGO_CHAIN, p);
@@ -302,7 +293,6 @@ static void every_kernel_combines_as_the_host_does(void **state)
     const char *few = getenv("KERNEL_TEST_FEW");
     int n, k;
 
-    (void) state;
     for (n = 0; n < (NULL == few ? GR_NKERNELS : 40); n++) {
         for (k = 0; k < 3 && (NULL != few || GR_KERNEL_copy != n); k++) {
             struct kc_case c = any_case(GR_COLL_ALLREDUCE, algos[k], 4 + k);
@@ -344,7 +334,6 @@ static void one_kernel_does_the_call_of_all_ranks(void **state)
 {
     int p, coll, k;
 
-    (void) state;
     for (p = 2; p <= 10; p++) {
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             for (k = 0; k < (p > 9 ? 3 : 12) && GR_COLL_BARRIER != coll; k++) {
@@ -365,7 +354,6 @@ static void every_kernel_combines_for_all_ranks(void **state)
     const int few = NULL != getenv("KERNEL_TEST_FEW");
     int n;
 
-    (void) state;
     for (n = 0; n < (few ? 40 : GR_KERNEL_copy); n++) {
         struct kl_case c = kl_any(colls[n % 3], 2 + n % 8, few ? -1 : n);
 
@@ -387,7 +375,6 @@ static void be_whole(struct kc_case *c)
 
 static void blocks_of_full_size_move_large_slots(void **state)
 {
-    (void) state;
     sweep(2, 1, be_whole);
     sweep(4, 1, be_whole);
 }
@@ -419,7 +406,6 @@ static void an_abort_is_seen_while_waiting(void **state)
 {
     int k;
 
-    (void) state;
     for (k = 0; k < GR_NPROTOCOLS; k++) {
         check_abort((enum gr_protocol) k);
     }

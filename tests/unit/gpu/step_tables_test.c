@@ -4,11 +4,9 @@
 
 #include "rng.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 enum { MOST_RANKS = 20 };
 
@@ -108,7 +106,6 @@ static void all_steps_are_in_the_table(void **state)
 {
     int p;
 
-    (void) state;
     for (p = 1; p <= MOST_RANKS; p++) {
         visit(p, check_table);
     }
@@ -145,7 +142,6 @@ static void tables_are_kept_while_there_is_room(void **state)
     struct gr_rings rings = any_rings(P);
     uint32_t turn, room;
 
-    (void) state;
     for (room = 1; room <= 64; room += 63) { /* memory is short, then entries are */
         tables = (struct gr_gpu_tables) {.room = room * gr_gpu_steps_most(P, 0, &rings)};
         forgotten = 0;

@@ -2,7 +2,7 @@
 /*
  * Slots that lie on a GPU, as far as links know: at addresses where nobody can touch them, but for
  * the network by way of these functions. What it writes there lands late: at the flush, or, by
- * chance, when it writes again. To be included after <cmocka.h>.
+ * chance, when it writes again. To be included after cmocka_test.h.
  */
 #ifndef GR_TESTS_NET_GPU_SLOTS_H
 #define GR_TESTS_NET_GPU_SLOTS_H

@@ -4,13 +4,10 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 /* ---- a node's addresses ---- */
 
@@ -28,7 +25,6 @@ static int set_up(void **state)
 {
     size_t k;
 
-    (void) state;
     for (k = 0; k + 1 < sizeof(addresses) / sizeof(addresses[0]); k++) {
         addresses[k].ifa_next = &addresses[k + 1];
     }
@@ -50,7 +46,6 @@ static void lists(const char *list, int first, int second)
 
 static void names_are_whole(void **state)
 {
-    (void) state;
     lists("eth0", 1, 0);
     lists("lo,eth1", 0, 1);
     lists("eth1,eth0", 1, 1);
@@ -62,7 +57,6 @@ static void names_are_whole(void **state)
 
 static void networks_are_those_of_addresses(void **state)
 {
-    (void) state;
     lists("10.77.0.0/24", 1, 0);
     lists("10.78.0.0/16", 0, 1);
     lists("10.76.0.0/14", 1, 1);
@@ -79,7 +73,6 @@ static void networks_are_those_of_addresses(void **state)
 
 static void what_is_no_network_names_nothing(void **state)
 {
-    (void) state;
     lists("10.77.0.1", 0, 0);
     lists("10.77.0.0/", 0, 0);
     lists("10.77.0.0/33", 0, 0);
@@ -96,7 +89,6 @@ static void devices_of_rdma_stay(void **state)
     char devices[4][GR_NET_DEVICE_BYTES] = {"memory", "lo", "mlx5_0:1", "no-such-interface"};
     int left_out;
 
-    (void) state;
     assert_int_equal(gr_net_confine(devices, 4, "eth0", 0, &left_out), 1);
     assert_string_equal(devices[0], "mlx5_0:1");
     assert_int_equal(left_out, 0); /* lo never counts */

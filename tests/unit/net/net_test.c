@@ -7,15 +7,13 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "pipes.h"
 #include "rule_rows.h"
@@ -27,7 +25,6 @@ static void what_is_pushed_comes_out(void **state)
     struct pipe pipes[4];
     int round, k;
 
-    (void) state;
     for (round = 0; round < 12; round++) {
         post_ways = (struct post_ways) {(int) post_random(101), (int) post_random(101),
                                         (int) post_random(60)};
@@ -75,7 +72,6 @@ static void a_flush_fails(void **state)
 {
     struct pipe p, other;
 
-    (void) state;
     gs_begin(1);
     open_pipe(&p, 0, 1, 4, 4);
     open_pipe(&other, 2, 0, 4, 4);
@@ -100,7 +96,6 @@ static void most_slots_are_used(void **state)
     struct pipe p;
     int k;
 
-    (void) state;
     post_ways.lazy = 0;
     open_pipe(&p, 0, 1, GR_MAX_SLOTS, GR_MAX_SLOTS);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
@@ -127,7 +122,6 @@ static void answers_carry_credits(void **state)
     struct pipe there, back, alone;
     int k, before;
 
-    (void) state;
     open_pipe(&there, 0, 1, 4, 4);
     open_pipe(&back, 1, 0, 3, 3);
     open_pipe(&alone, 0, 1, 4, 4);
@@ -176,7 +170,6 @@ static void what_was_pushed_before_leaving_arrives(void **state)
     struct pipe p;
     int round, k;
 
-    (void) state;
     for (round = 0; round < 40; round++) {
         open_pipe(&p, 0, 2, 5, 3);
         assert_int_equal(join(&p, 0) | join(&p, 1), 0);
@@ -209,7 +202,6 @@ static void a_writer_gets_back_the_memory_it_pushed_from(void **state)
     struct pipe p;
     int round, k;
 
-    (void) state;
     for (round = 0; round < 100; round++) {
         post_ways = (struct post_ways) {(int) post_random(101), (int) post_random(101),
                                         (int) post_random(60)};
@@ -240,7 +232,6 @@ static void a_reader_that_has_left_frees_its_writer(void **state)
     struct pipe p;
     int round, k;
 
-    (void) state;
     for (round = 0; round < 40; round++) {
         open_pipe(&p, 1, 0, 4, 4);
         assert_int_equal(join(&p, 0) | join(&p, 1), 0);
@@ -259,7 +250,6 @@ static void a_reader_that_has_left_holds_no_slots(void **state)
     struct pipe p;
     int k;
 
-    (void) state;
     open_pipe(&p, 0, 1, 4, 4);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     push(&p);
@@ -300,7 +290,6 @@ static void what_was_pushed_first_is_sent_first(void **state)
     struct pipe p[N];
     int order[N], round, k, j, slots;
 
-    (void) state;
     for (round = 0; round < 50; round++) {
         for (k = 0; k < N; k++) {
             open_pipe(&p[k], 0, 1 + k % 2, MOST, MOST);
@@ -365,7 +354,6 @@ static void idle_links_are_not_looked_at(void **state)
     struct pipe busy;
     int k;
 
-    (void) state;
     for (k = 0; k < IDLE; k++) {
         open_pipe(&idle[k], 0, 1, 4, 4);
         assert_int_equal(join(&idle[k], 0) | join(&idle[k], 1), 0);
@@ -399,7 +387,6 @@ static void a_held_link_needs_no_doorbell(void **state)
     struct pipe p;
     int side;
 
-    (void) state;
     open_pipe(&p, 0, 1, 3, 5);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     for (side = 0; side < 2; side++) {
@@ -449,7 +436,6 @@ static void doorbells_ring_from_another_thread(void **state)
     uint64_t seen = 0, moved;
     time_t since = time(NULL);
 
-    (void) state;
     post_ways = (struct post_ways) {0};
     open_pipe(&p, 0, 1, 32, 32);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
@@ -550,7 +536,6 @@ static void a_closed_link_ends_with_its_connection(void **state)
     struct pipe p;
     int k;
 
-    (void) state;
     open_pipe(&p, 0, 1, 4, 2);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     for (k = 0; k < 4; k++) {

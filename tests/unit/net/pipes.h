@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Links whose both ends are in this process, over post.h. To be included after <cmocka.h>, by one
+ * Links whose both ends are in this process, over post.h. To be included after cmocka_test.h, by one
  * file.
  */
 #ifndef GR_TESTS_NET_PIPES_H
@@ -53,7 +53,6 @@ static inline void set_up_from(uint64_t chance)
 
 static inline int set_up(void **state)
 {
-    (void) state;
     set_up_from(seed);
     return 0;
 }
@@ -62,7 +61,6 @@ static inline int tear_down(void **state)
 {
     int k;
 
-    (void) state;
     for (k = 0; k < POST_ENDS; k++) {
         gr_net_close(nets[k], 0);
     }

@@ -10,15 +10,13 @@
 
 #include <ftw.h>
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static char sys[64];
 
@@ -81,14 +79,12 @@ static int remove_one(const char *path, const struct stat *s, int flag, struct F
 
 static int set_up(void **state)
 {
-    (void) state;
     strcpy(sys, "/tmp/gpuring-rails-XXXXXX");
     return NULL == mkdtemp(sys);
 }
 
 static int tear_down(void **state)
 {
-    (void) state;
     return nftw(sys, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -116,7 +112,6 @@ static void rails_are(const char *wanted, const char *names)
 
 static void equal_ones_are_rails_in_the_order_of_their_names(void **state)
 {
-    (void) state;
     card("eth10", "10000\n");
     card("eth2", "10000\n");
     card("eth1", "10000\n");
@@ -129,7 +124,6 @@ static void equal_ones_are_rails_in_the_order_of_their_names(void **state)
 
 static void the_fastest_are(void **state)
 {
-    (void) state;
     card("eth0", "1000\n");
     card("eth1", "25000\n");
     card("eth2", "1000\n");
@@ -141,7 +135,6 @@ static void the_fastest_are(void **state)
 
 static void what_has_no_speed_is_the_slowest(void **state)
 {
-    (void) state;
     card("eth0", "-1\n");
     card("eth1", NULL);
     card("eth2", "100\n");
@@ -153,7 +146,6 @@ static void what_has_no_speed_is_the_slowest(void **state)
 
 static void memory_loopback_and_bridges_are_none(void **state)
 {
-    (void) state;
     interface("lo", "772\n", NULL, NULL);
     interface("br0", "1\n", "10000\n", "bridge");
     virtual("veth0", "10000\n");
@@ -168,7 +160,6 @@ static void memory_loopback_and_bridges_are_none(void **state)
 
 static void cards_are_better_than_what_stands_on_them(void **state)
 {
-    (void) state;
     card("eth0", "1000\n");
     virtual("veth0", "10000\n");
     virtual("veth1", "10000\n");
@@ -179,7 +170,6 @@ static void cards_are_better_than_what_stands_on_them(void **state)
 
 static void rdma_is_better_than_ethernet(void **state)
 {
-    (void) state;
     card("eth0", "100000\n");
     card("eth1", "100000\n");
     card("ib0", "56000\n");
@@ -203,7 +193,6 @@ static void as_many_as_fit(void **state)
     char names[2000] = "", name[20];
     int k;
 
-    (void) state;
     for (k = 0; k < GR_NET_RAIL_DEVICES + 8; k++) {
         snprintf(name, sizeof(name), "eth%d", k);
         card(name, "1000\n");
@@ -217,7 +206,6 @@ static void rates_have_points_in_each_locale(void **state)
 {
     char command[200];
 
-    (void) state;
     snprintf(command, sizeof(command), "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 2>/dev/null",
              sys);
     if (0 != system(command)) {

@@ -19,7 +19,6 @@ static void what_breaks_the_rules_is_refused(void **state)
     char text[200];
     size_t k;
 
-    (void) state;
     post_ways = (struct post_ways) {100, 0, 0};
     for (k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++) {
         struct gr_net_head head = {
@@ -64,7 +63,6 @@ static void what_is_being_received_does_not_come_again(void **state)
     struct pipe p;
     int on_gpu;
 
-    (void) state;
     open_pipe(&p, 0, 1, 4, 4);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     head.link = p.handle[1].link;
@@ -83,7 +81,6 @@ static void what_could_not_be_received_fails_its_link(void **state)
     struct pipe p;
     int on_gpu;
 
-    (void) state;
     open_pipe(&p, 0, 1, 4, 4);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     head.link = p.handle[1].link;
@@ -102,7 +99,6 @@ static void a_short_address_has_zeros_behind_it(void **state)
 {
     struct pipe p;
 
-    (void) state;
     open_pipe(&p, 0, 1, 4, 4);
     p.handle[1].bytes = 1;
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
@@ -115,7 +111,6 @@ static void wrong_credits_are_ignored(void **state)
     struct gr_net_head head = {.kind = GR_NET_CREDIT};
     struct pipe p;
 
-    (void) state;
     open_pipe(&p, 0, 1, 4, 2);
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     head.link = p.handle[0].link;
@@ -139,7 +134,6 @@ static void messages_for_links_that_are_gone_are_dropped(void **state)
     struct pipe old, young;
     int k;
 
-    (void) state;
     open_pipe(&old, 0, 1, 2, 2);
     assert_int_equal(join(&old, 0) | join(&old, 1), 0);
     close_pipe(&old, 0);

@@ -5,16 +5,12 @@
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 #include "tune/network.h"
 
@@ -129,7 +125,6 @@ static void joins_two_processes(void **state)
     uint16_t port = 0;
     int listener = listening(AF_INET, &port);
 
-    (void) state;
     try_pair(listener, port);
     close(listener);
 }
@@ -140,7 +135,6 @@ static void joins_two_versions_of_ip(void **state)
     uint16_t port = 0;
     int listener = listening(AF_INET6, &port);
 
-    (void) state;
     if (listener < 0) {
         skip(); /* a machine without IPv6 */
     }
@@ -154,7 +148,6 @@ static void other_descriptors_are_none(void **state)
     uint16_t port = 0;
     int fds[5], k, free_one;
 
-    (void) state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     assert_int_equal(pipe(fds + 2), 0);
     fds[4] = listening(AF_INET, &port);
@@ -178,7 +171,6 @@ static void a_list_has_its_size(void **state)
     uint16_t port = 0;
     int listener = listening(AF_INET, &port), ends[2] = {connected(port)};
 
-    (void) state;
     ends[1] = accepted(listener);
     assert_true(0 == gr_tcp_round_trip(&list));
     close(ends[0]);

@@ -6,14 +6,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 #include <ucp/api/ucp.h>
 
 static const char *description; /* of all contexts */
@@ -81,7 +77,6 @@ static const char *told_for(const char *text, const char *device)
 
 static void what_registers_memory_has_a_bounded_cache(void **state)
 {
-    (void) state;
     assert_string_equal(told_for(FAST, NULL), "made RCACHE_MAX_SIZE=4g made ");
     assert_string_equal(
         told_for(LINES("#      resource 2  :  md 1  dev 2  flags -- ud_mlx5/mlx5_0:1\n"), NULL),
@@ -92,7 +87,6 @@ static void what_registers_memory_has_a_bounded_cache(void **state)
 
 static void what_does_not_is_told_nothing(void **state)
 {
-    (void) state;
     assert_string_equal(told_for(SLOW, NULL), "made ");
     assert_string_equal(told_for(SLOW, "eth0"), "NET_DEVICES=eth0 made ");
 }
@@ -102,7 +96,6 @@ static void users_say_otherwise(void **state)
     static const char *const names[] = {"UCX_IB_RCACHE_MAX_SIZE", "UCX_IB_RCACHE_MAX_REGIONS"};
     size_t k;
 
-    (void) state;
     setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
     for (k = 0; k < 2; k++) {
         setenv(names[k], "1000", 1);
@@ -117,7 +110,6 @@ static void devices_are_listed_once(void **state)
     char names[8][GR_NET_DEVICE_BYTES];
     int chosen;
 
-    (void) state;
     description = LINES("#      resource 2  :  md 1  dev 2  flags -- rc_verbs/mlx5_0:1\n"
                         "#      resource 3  :  md 1  dev 2  flags -- ud_verbs/mlx5_0:1\n");
     assert_int_equal(gr_ucx_devices(names, 8, &chosen), 3);

@@ -9,9 +9,7 @@
 
 #include "net/transport.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static const char tcp[] = "tcp,self", shm[] = "posix,cma,self";
 static const struct shape shape = {4, 20000, 1};
@@ -161,7 +159,6 @@ static void a_killed_peer_fails_the_links_to_it_and_no_others(void **state)
 {
     struct running r = parts_start("killed", 3, tcp, NULL);
 
-    (void) state;
     assert_int_equal(parts_hear(&r, 1), 'r');
     assert_int_equal(parts_hear(&r, 0), 'r');
     kill(r.pids[1], SIGKILL);
@@ -173,7 +170,6 @@ static void a_peer_killed_in_the_middle_of_messages(void **state)
 {
     struct running r = parts_start("killed_in_the_middle", 2, tcp, NULL);
 
-    (void) state;
     assert_int_equal(parts_hear(&r, 0), 'r');
     usleep(100000);
     kill(r.pids[1], SIGKILL);
@@ -195,13 +191,11 @@ static void stop_and_continue(const char *tls)
 
 static void a_stopped_and_continued_peer_is_late_over_tcp(void **state)
 {
-    (void) state;
     stop_and_continue(tcp);
 }
 
 static void a_stopped_and_continued_peer_is_late_over_shared_memory(void **state)
 {
-    (void) state;
     stop_and_continue(shm);
 }
 
@@ -209,7 +203,6 @@ static void a_peer_without_a_common_transport_is_named(void **state)
 {
     struct running r = parts_start("apart", 2, tcp, shm);
 
-    (void) state;
     parts_await(&r);
 }
 
@@ -218,7 +211,6 @@ static void a_module_that_cannot_be_loaded_says_why(void **state)
     char dir[] = "/tmp/gpuring-test-XXXXXX", path[64], why[300];
     FILE *f;
 
-    (void) state;
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/gpuring_net_ucx.so", dir);
     assert_null(gr_net_load(dir, why, sizeof(why)));
@@ -240,7 +232,6 @@ static void the_module_is_loaded_and_opens(void **state)
     struct gr_net *net;
     char why[300] = "";
 
-    (void) state;
     if (NULL == dir) {
         skip();
     }

@@ -12,8 +12,6 @@
 
 #include <dirent.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "cmocka_test.h"
 
 static const char tcp[] = "tcp,self", shm[] = "posix,cma,self";
 
@@ -341,7 +339,6 @@ static int has_own_shm(void)
 #define TEST(title, scenario, n, tls) \
     static void title(void **state)   \
     {                                 \
-        (void) state;                 \
         parts_run(scenario, n, tls);  \
     }
 TEST(slots_go_both_ways_over_tcp, "both_ways", 2, tcp)
@@ -360,7 +357,6 @@ TEST(a_network_can_be_limited_to_a_device, "over_one_device", 2, tcp)
 
 static void ucx_asks_where_the_user_wants_it(void **state)
 {
-    (void) state;
     setenv("UCX_RNDV_THRESH", "8192", 1);
     parts_run("asked_first", 2, tcp);
     unsetenv("UCX_RNDV_THRESH");
@@ -370,7 +366,6 @@ static void nothing_is_left_in_shared_memory(void **state)
 {
     int before;
 
-    (void) state;
     if (!has_own_shm()) {
         skip(); /* somebody else's files cannot be told from these */
     }
