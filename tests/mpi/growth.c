@@ -3,7 +3,9 @@
 #include "growth.h"
 
 #include "tap.h"
-#include "usage.h"
+
+#include <dirent.h>
+#include <stdio.h>
 
 #define WINDOWS 7
 /*
@@ -11,6 +13,67 @@
  * rounds than that.
  */
 #define MAPS_SLACK 3
+
+/* Resources of this process, from /proc/self. */
+struct usage {
+    long rss_kib;   /* VmRSS, the shared part in it */
+    long shmem_kib; /* RssShmem */
+    long fds;       /* open descriptors */
+    long maps;      /* mappings */
+};
+
+static void read_status(struct usage *u)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[256];
+
+    while (f && fgets(line, sizeof line, f)) {
+        (void) (1 == sscanf(line, "VmRSS: %ld", &u->rss_kib) ||
+                1 == sscanf(line, "RssShmem: %ld", &u->shmem_kib));
+    }
+    if (f) {
+        fclose(f);
+    }
+}
+
+static long count_fds(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    long n = -3; /* ".", "..", and the directory itself */
+
+    while (d && readdir(d)) {
+        n++;
+    }
+    if (d) {
+        closedir(d);
+    }
+    return n;
+}
+
+static long count_maps(void)
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    long n = 0;
+    int c;
+
+    while (f && EOF != (c = getc(f))) {
+        n += '\n' == c;
+    }
+    if (f) {
+        fclose(f);
+    }
+    return n;
+}
+
+static struct usage usage_now(void)
+{
+    struct usage u = {0, 0, 0, 0};
+
+    read_status(&u);
+    u.fds = count_fds();
+    u.maps = count_maps();
+    return u;
+}
 
 static bool fits(const struct usage *before, const struct usage *after, long slack)
 {

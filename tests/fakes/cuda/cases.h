@@ -7,8 +7,6 @@
 #ifndef FAKECUDA_CASES_H
 #define FAKECUDA_CASES_H
 
-#include "../case_checks.h"
-
 #include <cuda.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +21,15 @@ struct test_case {
 extern const struct test_case context_cases[], memory_cases[], stream_cases[], kernel_cases[],
     process_cases[], capture_cases[], api_cases[], ptx_cases[];
 
+/* What is not as it should be ends the program with 1 and a line. */
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1);                                                                \
+        }                                                                           \
+    } while (0)
+
 static inline const char *result_name(CUresult result)
 {
     const char *name = "?";
@@ -32,7 +39,15 @@ static inline const char *result_name(CUresult result)
 }
 
 /* The call returns CUDA_<what>. */
-#define IS(what, call) CHECK_RESULT(CUresult, result_name, CUDA_##what, call)
+#define IS(what, call)                                                              \
+    do {                                                                            \
+        CUresult got_ = (call);                                                     \
+        if (CUDA_##what != got_) {                                                  \
+            fprintf(stderr, "%s:%d: %s is %s, not %s\n", __FILE__, __LINE__, #call, \
+                    result_name(got_), "CUDA_" #what);                              \
+            exit(1);                                                                \
+        }                                                                           \
+    } while (0)
 #define OK(call) IS(SUCCESS, call)
 
 /* The driver, with the primary context of this device current. */

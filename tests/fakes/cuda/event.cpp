@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events of one process. */
+/*
+ * Events: a point in a stream, and whether it was reached. Recording an event again makes a new
+ * point; waits that began before keep the old point.
+ */
 #include "capture.h"
-#include "event.h"
+#include "stream.h"
+
+struct CUevent_st {
+    std::mutex mutex;
+    CUcontext context;
+    unsigned flags;
+    bool recorded;
+    std::shared_ptr<fake::captured_point> captured; /* it was last recorded in a capture */
+    fake::point at;
+    std::shared_ptr<double> time; /* seconds; written before the point is reached */
+};
 
 namespace fake
 {
@@ -16,12 +29,12 @@ static std::set<CUevent> &known()
     static auto *all = new std::set<CUevent>;
     return *all;
 }
-void event_add(CUevent event)
+static void event_add(CUevent event)
 {
     std::lock_guard<std::mutex> lock(known_mutex());
     known().insert(event);
 }
-bool event_known(CUevent event)
+static bool event_known(CUevent event)
 {
     std::lock_guard<std::mutex> lock(known_mutex());
     return 0 != known().count(event);
