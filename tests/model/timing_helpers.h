@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shared by the tests of step timers: their virtual world, and queries. To be included after
- * <cmocka.h>.
+ * cmocka_test.h.
  */
 #ifndef GR_TESTS_TIMING_HELPERS_H
 #define GR_TESTS_TIMING_HELPERS_H

@@ -20,37 +20,19 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __shared__ static thread_local
-#define __align__(n) alignas(n)
 #define GP_PARAM
 
-#define EMU_VECTOR(T, name, n2, n4)                                 \
-    struct alignas(2 * sizeof(T)) name##2                           \
-    {                                                               \
-        T x, y;                                                     \
-    };                                                              \
-    struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 \
-    {                                                               \
-        T x, y, z, w;                                               \
-    };                                                              \
-    static inline name##2 n2(T x, T y)                              \
-    {                                                               \
-        return name##2 {x, y};                                      \
-    }                                                               \
-    static inline name##4 n4(T x, T y, T z, T w)                    \
-    {                                                               \
-        return name##4 {x, y, z, w};                                \
-    }
-EMU_VECTOR(int, int, make_int2, make_int4)
-EMU_VECTOR(unsigned, uint, make_uint2, make_uint4)
-EMU_VECTOR(float, float, make_float2, make_float4)
-EMU_VECTOR(double, double, make_double2, make_double4)
-EMU_VECTOR(unsigned long long, ulonglong, make_ulonglong2, make_ulonglong4)
-#undef EMU_VECTOR
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return uint4 {x, y, z, w};
+}
 struct uint3 {
     unsigned x, y, z;
 };
@@ -217,7 +199,6 @@ template <class T> static inline T shuffle(uint32_t mask, T value, int source, i
 #define blockIdx (emu::self->bid)
 #define blockDim (emu::self->bdim)
 #define gridDim (emu::self->gdim)
-#define warpSize 32
 
 /* ---- barriers, warps ---- */
 
@@ -233,10 +214,6 @@ static inline int __syncthreads_or(int p)
 {
     return emu::barrier(emu::SYNC_OR, p);
 }
-static inline int __syncthreads_count(int p)
-{
-    return emu::barrier(emu::SYNC_COUNT, p);
-}
 
 static inline int emu_lane()
 {
@@ -245,20 +222,6 @@ static inline int emu_lane()
 template <class T> static inline T __shfl_sync(uint32_t mask, T value, int lane, int width = 32)
 {
     return emu::shuffle(mask, value, emu_lane() / width * width + (lane & (width - 1)), width);
-}
-template <class T>
-static inline T __shfl_up_sync(uint32_t mask, T value, unsigned delta, int width = 32)
-{
-    return emu::shuffle(mask, value, emu_lane() - (int) delta, width);
-}
-template <class T>
-static inline T __shfl_down_sync(uint32_t mask, T value, unsigned delta, int width = 32)
-{
-    return emu::shuffle(mask, value, emu_lane() + (int) delta, width);
-}
-template <class T> static inline T __shfl_xor_sync(uint32_t mask, T value, int with, int width = 32)
-{
-    return emu::shuffle(mask, value, emu_lane() ^ with, width);
 }
 static inline uint32_t __ballot_sync(uint32_t mask, int predicate)
 {
@@ -285,19 +248,6 @@ static inline void __syncwarp(uint32_t mask = 0xffffffffu)
     emu::warp_exchange(emu::WARP_SYNC, mask, 0, all);
 }
 
-static inline int __popc(unsigned v)
-{
-    return __builtin_popcount(v);
-}
-static inline int __ffs(int v)
-{
-    return __builtin_ffs(v);
-}
-static inline int __clz(int v)
-{
-    return 0 == v ? 32 : __builtin_clz((unsigned) v);
-}
-
 /* ---- half precision ---- */
 
 #define gp_f16_float emu::from_half
@@ -306,25 +256,6 @@ static inline int __clz(int v)
 #define gp_float_bf16 emu::to_bfloat
 
 /* ---- memory ---- */
-
-static inline void __threadfence()
-{
-    if (0 != (emu::modes & emu::WEAK)) {
-        emu::weak_release();
-        emu::weak_acquire();
-    }
-}
-static inline void __threadfence_system()
-{
-    __threadfence();
-}
-static inline void __threadfence_block()
-{
-}
-static inline void __nanosleep(unsigned)
-{
-    emu::spin();
-}
 
 static inline uint32_t gp_shared_ld(const uint32_t *shared)
 {
@@ -335,10 +266,6 @@ static inline void gp_shared_st(uint32_t *shared, uint32_t value)
     __atomic_store_n(shared, value, __ATOMIC_RELAXED);
 }
 static inline void gp_spin()
-{
-    emu::spin();
-}
-static inline void gp_poll_pause()
 {
     emu::spin();
 }
