@@ -50,8 +50,8 @@ struct options {
     bool persistent;  /* --persistent was given; form says it, too */
     bool in_place;
     bool check;
-    double B;      /* GB/s; NAN: to be measured */
-    double I;      /* GB/s; NAN: to be measured */
+    double B; /* GB/s; NAN: to be measured */
+    double I; /* GB/s; NAN: to be measured */
     enum report_format format;
     const char *file; /* in argv; NULL: stdout */
     bool fit;

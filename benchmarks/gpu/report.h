@@ -22,8 +22,8 @@ struct report {
     int table;  /* to stdout */
     FILE *json; /* or NULL */
     int check;
-    const char *nccl;  /* NCCL's version; NULL: without NCCL */
-    int rows;          /* so far */
+    const char *nccl; /* NCCL's version; NULL: without NCCL */
+    int rows;         /* so far */
     struct columns columns;
 };
 
