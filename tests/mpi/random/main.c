@@ -28,6 +28,8 @@
  * What is legal and yet left out, since Open MPI 4.1.4 or 5.0.7 itself does not do it:
  * - beside a pending MPI_Comm_idup, nonblocking collectives on its parent and other communicators
  *   being made: they draw tags in the order of the calls, and idup draws its own whenever it goes on;
+ * - MPI_Comm_idup in a thread, while another thread makes a communicator: the lowest one of a process
+ *   goes first, which need not be the same on all ranks, and they wait for each other;
  * - communicators that are freed beside pending nonblocking collectives: libnbc goes on with what
  *   is freed (with --beyond those of gpuring are pending);
  * - MPI_Allgatherv with types that differ between ranks: coll/tuned takes the size from the
@@ -354,6 +356,7 @@ int main(int argc, char **argv)
         threads = options.threads > 1;
     }
     options.draw.inter = options.draw.inter && 0 == (options.profile.which & WHICH_EIGHT);
+    options.draw.idup = options.draw.idup && !threads;
     task_memory = devmem_open();
     if (threads && test_begin(&argc, &argv, MPI_THREAD_MULTIPLE) < MPI_THREAD_MULTIPLE) {
         tap_skip("no MPI_THREAD_MULTIPLE here", "random programs");
