@@ -3,9 +3,10 @@
 """The parts of docs/parameters.md that follow from the code: docs_tables.py [--check] [PAGE]
 
 Needs build/env.sh. Writes into the page, or with --check prints how it differs and exits with 1:
-    the table of algorithms, between its two comments      from gpuring_sched --list
-    defaults, and the names of algorithms in the rows of parameters and counters             from ompi_info
-What a parameter's row says besides is written by hand.
+    the table of algorithms, between its two comments               from gpuring_sched --list
+    the table of parameters, between its two comments, without those that the page has a row for above it:
+                                                                    from ompi_info and coll_gpuring/mpi/param_rows.c
+    the defaults in those rows, and the algorithms' names in the row of a counter           from ompi_info
 """
 import difflib
 import os
@@ -14,7 +15,7 @@ import re
 import subprocess
 import sys
 
-BEGIN, END = "<!-- tools/docs_tables.py: algorithms -->", "<!-- end -->"
+BEGIN, END = "<!-- tools/docs_tables.py: {} -->", "<!-- end -->"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -33,43 +34,62 @@ def algorithms():
 
 
 def parameters():
-    """{name: {field: value}} of all parameters, without coll_gpuring_."""
+    """{name: {field: value}} of all parameters, without coll_gpuring_. equal: whether all ranks need the same value."""
     info = output("OMPI_INFO", "ompi_info", "--parsable", "--param", "coll", "gpuring", "--level", "9")
+    rows = (ROOT / "coll_gpuring/mpi/param_rows.c").read_text()
+    compared = dict(re.findall(r'\{"(\w+)", \w+, \w+,\s*([\w-]+)', rows))
     found = {}
     for name, field, value in re.findall(r'^mca:coll:gpuring:param:coll_gpuring_(\w+):(value|help):"?(.*?)"?$', info, re.M):
-        found.setdefault(name, {})[field] = value
+        found.setdefault(name, {"equal": "" if compared[name] == "-1" else "yes"})[field] = value
     if "algorithm" not in found:
         sys.exit("ompi_info shows no parameters of gpuring")
     return found
 
 
-def names_of(known, parameter):
-    names = re.match(r"Algorithm of [^:]*: ([^,]*), or auto", known[parameter].get("help", ""))
-    return names[1].strip() if names else None
+def name_of(line):
+    name = re.match(r"\| `(\w+)` \|", line)
+    return name[1] if name else None
 
 
 def row(line, known):
-    """A row of a table of parameters or counters, with what the code says."""
+    """A row that is written by hand, with what the code says: a parameter's default, a counter's algorithms."""
     if line.startswith("| `coll_gpuring_algorithm_A` |"):
-        return re.sub(r"(: )[^|]* \|$", rf"\g<1>{names_of(known, 'algorithm')} |", line)
-    name = re.match(r"\| `(\w+)` \|", line)
-    if not name or name[1] not in known:
+        names = re.match(r"Algorithm of [^:]*: ([^,]*), or auto", known["algorithm"]["help"])
+        return re.sub(r"(: )[^|]* \|$", rf"\g<1>{names[1].strip()} |", line)
+    if name_of(line) not in known:
         return line
     cells = line.split(" | ")
-    value = known[name[1]]["value"] or "empty"
-    if names_of(known, name[1]):
-        cells[1] = "auto " + names_of(known, name[1])
-    if cells[2] != value and not cells[2].startswith(value + " "):
-        cells[2] = value
+    cells[1] = known[name_of(line)]["value"] or "empty"
     return " | ".join(cells)
+
+
+def table(known, written):
+    """The table of those parameters that are not written by hand. The default has a column of its own."""
+    rows = []
+    for name, of in known.items():
+        if name not in written:
+            text = re.sub(r" \(default [\w-]+\)", "", of["help"])
+            rows.append(f"| `{name}` | {of['value'] or 'empty'} | {of['equal']} | {text} |".replace("|  |", "| |"))
+    return ["| parameter | default | equal | effect |", "|---|---|---|---|", *rows]
+
+
+def put(lines, what, new):
+    """These lines between the two comments of WHAT."""
+    begin = BEGIN.format(what)
+    if begin not in lines or END not in lines[lines.index(begin) :]:
+        sys.exit(f"the page lacks the lines {begin} and {END}")
+    at = lines.index(begin) + 1
+    lines[at : lines.index(END, at)] = new
 
 
 def made(page):
     known = parameters()
-    lines = [row(line, known) for line in page.splitlines()]
-    if BEGIN not in lines or END not in lines:
-        sys.exit(f"the page lacks the lines {BEGIN} and {END}")
-    lines[lines.index(BEGIN) + 1 : lines.index(END)] = algorithms()
+    lines = page.splitlines()
+    put(lines, "algorithms", algorithms())
+    put(lines, "parameters", [])
+    written = {name_of(line) for line in lines}
+    lines = [row(line, known) for line in lines]
+    put(lines, "parameters", table(known, written))
     return "\n".join(lines) + "\n"
 
 
