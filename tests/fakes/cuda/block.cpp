@@ -30,9 +30,9 @@ block *block_here()
     return here;
 }
 
-static const char *state_name(const cuda_thread &t)
+static const char *state_name(thread_state state)
 {
-    switch (t.state) {
+    switch (state) {
     case RUNNING:
         return "running/spinning";
     case AT_BARRIER:
@@ -54,7 +54,7 @@ static std::string line_of(const block *b, size_t i)
 
 static bool alike(const block *b, size_t i, size_t k)
 {
-    return b->threads[i].state == b->threads[k].state &&
+    return b->states[i] == b->states[k] &&
            (nullptr == b->ptx || ptx::same_place(b->ptx, (unsigned) i, (unsigned) k));
 }
 
@@ -67,7 +67,7 @@ void block_die(block *b, const char *why)
         for (last = i; last + 1 < b->threads.size() && alike(b, i, last + 1); last++) {
         }
         map += " [" + std::to_string(i) + "-" + std::to_string(last) + "] " +
-               state_name(b->threads[i]) + line_of(b, i) + ";";
+               state_name(b->states[i]) + line_of(b, i) + ";";
     }
     die("kernel %s block %u: %s; threads:%s", b->job->name, b->index.x, why, map.c_str());
 }
@@ -84,7 +84,7 @@ static void thread_main()
     b->job->kernel.call(b->job->args);
     happens_before(b);
     weak_merge(b, t);
-    t->state = EXITED;
+    b->states[t->context.flat] = EXITED;
     b->live--;
     b->progress++;
     fiber_exit(b->c, t->f);
@@ -101,7 +101,6 @@ static void threads_start(block *b, char *stacks)
         t.context.bdim = size;
         t.context.gdim = b->job->grid;
         t.context.flat = i;
-        t.state = RUNNING;
         fiber_start(t.f, stacks_at(stacks, i), thread_main);
         i++;
     }
@@ -134,9 +133,9 @@ static void open_barrier(block *b)
     }
     b->result = emu::SYNC_AND == b->kind ? all : emu::SYNC_OR == b->kind ? any : count;
     for (cuda_thread &t : b->threads) {
-        t.state = RUNNING;
         weak_merge(b, &t);
     }
+    std::fill(b->states.begin(), b->states.end(), RUNNING);
     b->at_barrier = 0;
     b->generation++;
 }
@@ -169,18 +168,14 @@ static void linger(block *b)
 static void wait_a_round(block *b, unsigned idle, double since)
 {
     timespec nap = {0, idle < 2000 ? 20000 : 200000};
-    bool can_run = false;
 
-    for (const cuda_thread &t : b->threads) {
-        can_run = can_run || RUNNING == t.state;
-    }
-    if (!can_run) {
+    if (b->states.end() == std::find(b->states.begin(), b->states.end(), RUNNING)) {
         block_die(b, "no thread can ever run again");
     }
     if (0 == idle % 64 && seconds() - since > opt().timeout) {
         block_die(b, "no progress before FAKECUDA_TIMEOUT");
     }
-    if (idle < 100) {
+    if (idle < 8) {
         sched_yield();
     } else {
         nanosleep(&nap, nullptr);
@@ -213,12 +208,11 @@ static void take_turns(block *b)
             victim = draw_victim(b);
         }
         for (unsigned i : turn) {
-            cuda_thread *t = &b->threads[i];
-            if (RUNNING == t->state && (int) i != victim) {
-                ran = take_turn(b, t) || ran;
+            if (RUNNING == b->states[i] && (int) i != victim) {
+                ran = take_turn(b, &b->threads[i]) || ran;
             }
         }
-        if (victim >= 0 && !ran && RUNNING == b->threads[(size_t) victim].state) {
+        if (victim >= 0 && !ran && RUNNING == b->states[(size_t) victim]) {
             linger(b);
             ran = take_turn(b, &b->threads[(size_t) victim]);
         }
@@ -243,6 +237,7 @@ void block_run(const work &job, uint3 index)
     b.job = &job;
     b.index = index;
     b.threads.resize(n);
+    b.states.assign(n, RUNNING);
     b.warps.resize((n + 31) / 32);
     b.live = n;
     b.random =
@@ -300,7 +295,7 @@ int barrier(barrier_kind kind, int predicate)
     b->at_barrier++;
     b->progress++;
     t->predicate = predicate;
-    t->state = AT_BARRIER;
+    b->states[t->context.flat] = AT_BARRIER;
     fiber_leave(b->c, t->f);
     happens_after(&b->generation);
     return b->result;
@@ -335,6 +330,7 @@ static exchange *find_exchange(block *b, warp &w, warp_kind kind, uint32_t mask,
     idle->kind = kind;
     idle->mask = mask;
     idle->arrived = 0;
+    idle->votes = 0;
     idle->read = 0;
     return idle;
 }
@@ -343,53 +339,87 @@ static exchange *find_exchange(block *b, warp &w, warp_kind kind, uint32_t mask,
 static void complete(block *b, const exchange &e, unsigned first)
 {
     for (unsigned k = 0; k < 32 && first + k < b->threads.size(); k++) {
-        cuda_thread &other = b->threads[first + k];
         if (0 == (e.mask >> k & 1)) {
             continue;
         }
         if (WARP_SYNC == e.kind) {
-            weak_merge(b, &other);
+            weak_merge(b, &b->threads[first + k]);
         }
-        if (AT_WARP == other.state) {
-            other.state = RUNNING;
+        if (AT_WARP == b->states[first + k]) {
+            b->states[first + k] = RUNNING;
         }
     }
 }
 
-void warp_exchange(warp_kind kind, uint32_t mask, uint64_t mine, uint64_t out[32])
+/* Comes to a warp operation with a value, and returns when all lanes of mask have come. */
+static exchange *meet(warp_kind kind, uint32_t mask, uint64_t mine)
 {
     block *b = here;
     cuda_thread *t = b->now;
     const unsigned number = t->context.flat % 32, first = t->context.flat - number;
     const uint32_t lane = 1u << number;
-    warp &w = b->warps[first / 32];
     exchange *e;
 
     if (0 == (mask & lane)) {
         block_die(b, "a lane is not in its own mask");
     }
-    e = find_exchange(b, w, kind, mask, lane);
+    e = find_exchange(b, b->warps[first / 32], kind, mask, lane);
     e->arrived |= lane;
+    e->votes |= 0 != mine ? lane : 0;
     e->value[number] = mine;
-    if (WARP_SYNC == kind) {
-        happens_before(&w);
-    }
     if (e->arrived == mask) {
         complete(b, *e, first);
     } else {
-        t->state = AT_WARP;
+        b->states[t->context.flat] = AT_WARP;
         fiber_leave(b->c, t->f);
     }
-    if (WARP_SYNC == kind) {
-        happens_after(&w);
-    }
-    for (unsigned k = 0; k < 32; k++) {
-        ((volatile uint64_t *) out)[k] = e->value[k]; /* no memcpy: ThreadSanitizer would see it */
-    }
-    e->read |= lane;
+    return e;
+}
+
+/* The current thread has read what the others gave. */
+static void part(exchange *e)
+{
+    e->read |= 1u << here->now->context.flat % 32;
     if (e->read == e->mask) {
         e->mask = 0;
     }
+}
+
+void warp_sync(uint32_t mask)
+{
+    const warp *w = &here->warps[here->now->context.flat / 32];
+
+    happens_before(w);
+    part(meet(WARP_SYNC, mask, 0));
+    happens_after(w);
+}
+
+uint32_t warp_vote(uint32_t mask, bool predicate)
+{
+    exchange *e = meet(WARP_VOTE, mask, predicate);
+    const uint32_t votes = e->votes;
+
+    part(e);
+    return votes;
+}
+
+uint64_t warp_shuffle(uint32_t mask, uint64_t mine, unsigned source)
+{
+    exchange *e = meet(WARP_SHFL, mask, mine);
+    const uint64_t value = e->value[source];
+
+    part(e);
+    return value;
+}
+
+void warp_exchange(uint32_t mask, uint64_t mine, uint64_t out[32])
+{
+    exchange *e = meet(WARP_SHFL, mask, mine);
+
+    for (unsigned k = 0; k < 32; k++) {
+        ((volatile uint64_t *) out)[k] = e->value[k]; /* no memcpy: ThreadSanitizer would see it */
+    }
+    part(e);
 }
 
 void spin()

@@ -25,7 +25,6 @@ enum thread_state : uint8_t { RUNNING, AT_BARRIER, AT_WARP, EXITED };
 struct cuda_thread {
     emu::context context;
     fiber f;
-    thread_state state;
     bool spun;      /* it gave up its turn because it waits for others */
     uint32_t turns; /* that it had */
     int predicate;
@@ -37,10 +36,12 @@ struct cuda_thread {
  * lane still reads the first), and disjoint parts of a warp may do different ones, a warp has
  * several.
  */
+enum warp_kind { WARP_SYNC, WARP_SHFL, WARP_VOTE };
 constexpr unsigned EXCHANGES = 20;
 struct exchange {
-    emu::warp_kind kind;
+    warp_kind kind;
     uint32_t mask, arrived, read;
+    uint32_t votes; /* WARP_VOTE: lanes whose predicate holds */
     uint64_t value[32];
 };
 struct warp {
@@ -69,6 +70,7 @@ struct block {
     uint3 index;
     carrier c;
     std::vector<cuda_thread> threads;
+    std::vector<thread_state> states; /* of threads; apart, since each round looks at all of them */
     std::vector<warp> warps;
     cuda_thread *now;
     ptx::block_state *ptx; /* of kernels that are interpreted */

@@ -55,11 +55,15 @@ struct context {
 extern EMU_TLS __thread const context *self;
 
 enum barrier_kind { SYNC, SYNC_AND, SYNC_OR, SYNC_COUNT };
-enum warp_kind { WARP_SYNC, WARP_SHFL, WARP_VOTE };
 
 EMU_API int barrier(barrier_kind kind, int predicate);
-/* All lanes of mask give a value; out: those values, by lane. */
-EMU_API void warp_exchange(warp_kind kind, uint32_t mask, uint64_t mine, uint64_t out[32]);
+/* All lanes of mask come to these together. */
+EMU_API void warp_sync(uint32_t mask);
+EMU_API uint32_t warp_vote(uint32_t mask, bool predicate); /* lanes where it holds */
+/* out: values, by lane. */
+EMU_API void warp_exchange(uint32_t mask, uint64_t mine, uint64_t out[32]);
+/* The value of lane source. */
+EMU_API uint64_t warp_shuffle(uint32_t mask, uint64_t mine, unsigned source);
 /* Somebody else has to do something before this thread can go on. */
 EMU_API void spin();
 /* A place where other blocks may get ahead; stored: this thread has got ahead. */
@@ -172,13 +176,11 @@ template <class T> static inline uint64_t bits_of(T value)
 /* Lane source's value, or one's own when source is not in the segment of width lanes. */
 template <class T> static inline T shuffle(uint32_t mask, T value, int source, int width)
 {
-    uint64_t all[32];
-    int first = (int) (self->flat % 32) / width * width;
+    const int own = (int) (self->flat % 32), first = own / width * width;
+    const bool inside = source >= first && source < first + width;
+    const uint64_t bits = warp_shuffle(mask, bits_of(value), (unsigned) (inside ? source : own));
 
-    warp_exchange(WARP_SHFL, mask, bits_of(value), all);
-    if (source >= first && source < first + width) {
-        memcpy(&value, &all[source], sizeof(T));
-    }
+    memcpy(&value, &bits, sizeof(T));
     return value;
 }
 
@@ -225,14 +227,7 @@ template <class T> static inline T __shfl_sync(uint32_t mask, T value, int lane,
 }
 static inline uint32_t __ballot_sync(uint32_t mask, int predicate)
 {
-    uint64_t all[32];
-    uint32_t votes = 0;
-
-    emu::warp_exchange(emu::WARP_VOTE, mask, 0 != predicate, all);
-    for (int lane = 0; lane < 32; lane++) {
-        votes |= (mask >> lane & 1) && all[lane] ? 1u << lane : 0;
-    }
-    return votes;
+    return emu::warp_vote(mask, 0 != predicate);
 }
 static inline int __any_sync(uint32_t mask, int predicate)
 {
@@ -244,8 +239,7 @@ static inline int __all_sync(uint32_t mask, int predicate)
 }
 static inline void __syncwarp(uint32_t mask = 0xffffffffu)
 {
-    uint64_t all[32];
-    emu::warp_exchange(emu::WARP_SYNC, mask, 0, all);
+    emu::warp_sync(mask);
 }
 
 /* ---- half precision ---- */

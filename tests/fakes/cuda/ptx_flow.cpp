@@ -121,10 +121,8 @@ static bool decode_barrier(statement &s, insn &i)
 
 static const insn *warp_sync(frame &f, const insn *i)
 {
-    uint64_t all[32];
-
     f.t->now = i;
-    emu::warp_exchange(emu::WARP_SYNC, get<uint32_t>(f, i->a), 0, all);
+    emu::warp_sync(get<uint32_t>(f, i->a));
     return i + 1;
 }
 
@@ -132,14 +130,10 @@ enum { ANY, ALL, UNIFORM, BALLOT };
 static const insn *vote(frame &f, const insn *i)
 {
     const uint32_t mask = get<uint32_t>(f, i->b);
-    uint64_t all[32];
-    uint32_t votes = 0;
+    uint32_t votes;
 
     f.t->now = i;
-    emu::warp_exchange(emu::WARP_VOTE, mask, f.r[i->a] & 1, all);
-    for (unsigned lane = 0; lane < 32; lane++) {
-        votes |= (mask >> lane & 1) && 0 != all[lane] ? 1u << lane : 0;
-    }
+    votes = emu::warp_vote(mask, f.r[i->a] & 1);
     f.r[i->d] = BALLOT == i->mod[0] ? votes
                 : ANY == i->mod[0]  ? 0 != votes
                 : ALL == i->mod[0]  ? mask == votes
@@ -158,7 +152,7 @@ static const insn *shuffle(frame &f, const insn *i)
     int from;
 
     f.t->now = i;
-    emu::warp_exchange(emu::WARP_SHFL, mask, get<uint32_t>(f, i->a), all);
+    emu::warp_exchange(mask, get<uint32_t>(f, i->a), all);
     from = UP == i->mod[0]          ? lane - (int) (by & 31)
            : DOWN == i->mod[0]      ? lane + (int) (by & 31)
            : BUTTERFLY == i->mod[0] ? lane ^ (int) (by & 31)
@@ -180,7 +174,7 @@ static const insn *match(frame &f, const insn *i)
     uint32_t same = 0;
 
     f.t->now = i;
-    emu::warp_exchange(emu::WARP_SHFL, mask, mine, all);
+    emu::warp_exchange(mask, mine, all);
     for (unsigned lane = 0; lane < 32; lane++) {
         same |= (mask >> lane & 1) && mine == all[lane] ? 1u << lane : 0;
     }
@@ -199,7 +193,7 @@ template <class T> static const insn *reduce(frame &f, const insn *i)
     T r = 0;
 
     f.t->now = i;
-    emu::warp_exchange(emu::WARP_SHFL, mask, get<uint32_t>(f, i->a), all);
+    emu::warp_exchange(mask, get<uint32_t>(f, i->a), all);
     for (unsigned lane = 0; lane < 32; lane++) {
         const T v = (T) all[lane];
         if (0 == (mask >> lane & 1)) {

@@ -17,6 +17,7 @@ constexpr unsigned GROUP = 8;
 struct lanes {
     thread_state *first;
     const cuda_thread *run;
+    const fake::thread_state *states;
     unsigned n;
 };
 
@@ -24,14 +25,14 @@ static lanes lanes_of(const frame &f)
 {
     const unsigned from = f.t->flat / GROUP * GROUP, all = (unsigned) f.b->threads.size();
 
-    return lanes {&f.b->threads[from], &block_here()->threads[from],
+    return lanes {&f.b->threads[from], &block_here()->threads[from], &block_here()->states[from],
                   all - from < GROUP ? all - from : GROUP};
 }
 
 static bool all_came(const frame &f, const lanes &l)
 {
     for (unsigned k = 0; k < l.n; k++) {
-        if (&l.first[k] != f.t && RUNNING == l.run[k].state && !l.first[k].joint.waits &&
+        if (&l.first[k] != f.t && RUNNING == l.states[k] && !l.first[k].joint.waits &&
             l.run[k].turns == f.t->joint.turns[k]) {
             return false;
         }

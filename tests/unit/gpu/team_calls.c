@@ -219,7 +219,7 @@ int tc_poll(struct tc_call *call)
     tn_progress(call->rank);
     rc = gr_gpu_op_poll(&call->op, &call->moved);
     if (GR_AGAIN == rc) {
-        sched_yield(); /* to blocks, which are threads of this machine */
+        usleep(20); /* blocks are threads of this machine */
     } else if (GR_DONE == rc) {
         CHECK(NULL == g || (g->in == g->begun && g->ended == (int) call->op.nchannels));
         gr_gpu_op_end(&call->op);
