@@ -289,6 +289,20 @@ struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu)
     return gpu->id;
 }
 
+bool gr_gpus_see(const struct gr_gpus *gpus, const struct gr_gpu_id *id)
+{
+    CUuuid uuid;
+    int k;
+
+    for (k = 0; k < gpus->count; k++) {
+        if (0 == GR_CUDA(&gpus->cuda, cuDeviceGetUuid, &uuid, gpus->slots[k].device) &&
+            0 == memcmp(id->uuid, uuid.bytes, sizeof(id->uuid))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int gr_gpu_has_mps(const struct gr_gpu *gpu)
 {
     const int mps_enabled = 133; /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, which older toolkits lack */

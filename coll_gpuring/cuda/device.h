@@ -12,6 +12,7 @@
 
 #include "cuda/types.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -63,6 +64,12 @@ int gr_gpu_check(struct gr_gpu *gpu);
 struct gr_gpus *gr_gpu_owner(const struct gr_gpu *gpu);
 int gr_gpu_ordinal(const struct gr_gpu *gpu);
 struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu);
+
+/*
+ * Whether this process sees the device: batch systems show a process its own devices only
+ * (CUDA_VISIBLE_DEVICES, cgroups, MIG). Compares UUIDs, since ordinals differ between processes.
+ */
+bool gr_gpus_see(const struct gr_gpus *gpus, const struct gr_gpu_id *id);
 
 /* The name of its model, as the driver has it. */
 const char *gr_gpu_model(const struct gr_gpu *gpu);

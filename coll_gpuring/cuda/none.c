@@ -56,6 +56,7 @@ NEVER(int, gr_gpu_load_kernel, GR_ERR_NODRIVER, struct gr_gpu *gpu, enum gr_kern
 NEVER(int, gr_gpu_check, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(struct gr_gpus *, gr_gpu_owner, NULL, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_has_mps, 0, const struct gr_gpu *gpu)
+NEVER(bool, gr_gpus_see, false, const struct gr_gpus *gpus, const struct gr_gpu_id *id)
 NEVER(int, gr_gpu_numa, -1, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_ordinal, -1, const struct gr_gpu *gpu)
 NEVER(struct gr_gpu_id, gr_gpu_id, no_id, const struct gr_gpu *gpu)

@@ -17,6 +17,7 @@
 #include "link/team.h"
 #include "sched/sched.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,12 +111,25 @@ static bool leader_abort(struct gr_op *op, bool here)
     return (here && gr_failure_out(op->queue->comm)) || gr_runtime_now() > run->leave_by;
 }
 
+/* Warn once in a job that data go through pinned host memory. */
+static void warn_refused(const struct gr_op *op)
+{
+    static atomic_bool said;
+    const struct gr_comm *comm = op->queue->comm;
+
+    if (0 == comm->rank && gr_leader_is_refused(op->queue->gpu->leader) &&
+        !atomic_exchange(&said, true)) {
+        gr_warn("gpu-no-ipc", comm->rank, gr_comm_name(comm));
+    }
+}
+
 static int leader_finish(struct gr_op *op, int rc)
 {
     const struct gr_leader_run *run = &op->run.leader.run;
 
     if (0 == rc) {
         gr_op_count(op, !run->copied[0] && !run->copied[1]);
+        warn_refused(op);
     }
     stop_writing(op);
     return rc;

@@ -99,15 +99,33 @@ static size_t device_mib(const struct gr_setup *s)
     return (bytes + (1 << 20) - 1) >> 20;
 }
 
-/* Warn that links go through host memory, on the first rank concerned. */
+/*
+ * Warn that links go through host memory, on the first rank concerned; the others know of it, and
+ * say nothing of later communicators.
+ */
 static void warn_unmapped(const struct gr_setup *s)
 {
     static bool said;
     int rank = s->queue->comm->rank;
+    const char *name = gr_comm_name(s->queue->comm);
+    bool first = !said;
 
-    if (!said && s->device && rank == s->result.agreed.gpu.unmapped) {
-        said = true;
-        gr_warn("gpu-unmapped", rank, gr_comm_name(s->queue->comm), s->join.unmapped, s->join.why);
+    if (!s->device || INT32_MAX == s->result.agreed.gpu.unmapped) {
+        return;
+    }
+    said = true;
+    if (!first || rank != s->result.agreed.gpu.unmapped) {
+        return;
+    }
+    switch (s->join.cause) {
+    case GR_UNMAPPED_NO_HANDLE:
+        gr_warn("gpu-no-ipc", s->join.unmapped, name);
+        break;
+    case GR_UNMAPPED_UNSEEN:
+        gr_warn("gpu-unseen", rank, name, s->join.unmapped, s->join.why);
+        break;
+    default:
+        gr_warn("gpu-unmapped", rank, name, s->join.unmapped, s->join.why);
     }
 }
 

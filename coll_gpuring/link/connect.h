@@ -94,6 +94,13 @@ struct gr_connections {
     int near; /* inside the node */
 };
 
+/* Why a rank cannot map another one's device memory. */
+enum gr_unmapped {
+    GR_UNMAPPED_NO_HANDLE, /* the owner's driver gives no IPC handle */
+    GR_UNMAPPED_UNSEEN,    /* this process does not see the owner's device */
+    GR_UNMAPPED_REFUSED    /* this process sees the device, and the driver refuses */
+};
+
 /* A set-up in the view of one rank. */
 struct gr_join {
     const struct gr_link_memory *memory;
@@ -109,7 +116,8 @@ struct gr_join {
     struct gr_connections out;   /* this rank writes */
     int status;                  /* 0, or this rank's first error */
     int unmapped;                /* device links: first rank whose memory cannot be mapped; or -1 */
-    char why[160];               /* why it cannot */
+    enum gr_unmapped cause;      /* why it cannot */
+    char why[160];               /* the driver's words */
 };
 
 /*

@@ -9,6 +9,17 @@ ENV = DEVICES | {"GPURING_MEMORY": "device"}
 ROUNDS = depth(30, 5000)  # in each of two windows or more
 CROSSED = f"{SMALL} -- devices crossed"
 UNMAPPED = lines_seen(1, r"gpuring: rank [0-9]+ of .* cannot map the device memory of rank [0-9]+ \(")
+NO_IPC = lines_seen(1, "gpuring: no other process can map the device memory of rank [0-9]+ of .* whole GPUs")
+UNSEEN = lines_seen(1, r"gpuring: rank [0-9]+ of .* does not see the device of rank [0-9]+, .*\(cuIpcOpenMemHandle: "
+                    "CUDA_ERROR_INVALID_DEVICE.*all devices of the job")
+OWN = each_rank("export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK")
+
+
+def said_once(text, np, options, line, program="devices crossed", **more):
+    """A row without CUDA IPC between ranks. On all communicators together one line says what can be done."""
+    return row(text, np, f"{options} {SMALL} -- {program}", good_on_devices, also={f"{text}: said once": line}, **more)
+
+
 test_rows = table(
     row("calls after the first ones allocate nothing", 3, f"FAKECUDA_LOG=$work/steady {SMALL} -- devices steady",
         good_on_devices),
@@ -26,10 +37,10 @@ test_rows = table(
     row("the application maps other ranks' memory by CUDA IPC itself", 2, f"FAKECUDA_REUSE=1 {SMALL} cuda=1 -- devices sharing",
         good_on_devices),
     # ---- what is not there ----
-    row("no CUDA IPC: links in pinned host memory", 3, f"FAKECUDA_IPC=none {CROSSED}", good_on_devices, also={
-        "no CUDA IPC: said once": UNMAPPED}),
-    row("devices that do not reach each other: the same", 4, f"FAKECUDA_PEER=none {CROSSED}", good_on_devices, also={
-        "devices that do not reach each other: said once": UNMAPPED}),
+    said_once("no CUDA IPC: links in pinned host memory", 3, "FAKECUDA_IPC=none", NO_IPC),
+    said_once("devices that do not reach each other: the same", 4, "FAKECUDA_PEER=none", UNMAPPED),
+    said_once("handles that nobody opens: the same", 3, "FAKECUDA_IPC=unopened", UNMAPPED),
+    said_once("communicators of other lowest ranks", "| 4", "FAKECUDA_IPC=none", NO_IPC, "eight_in comms"),
     row("everything, links in pinned host memory", 3, f"FAKECUDA_IPC=none {SMALL} -- {ANY_CASE}", good_on_devices),
     row("the same links, used again", "| 2", f"FAKECUDA_IPC=none {SMALL} -- persistent", good_on_devices),
     row("everything, memory of a device that is out of reach", "2 | 3",
@@ -46,4 +57,7 @@ test_rows = table(
     # each rank sees one device, and that is device 0 to it: two of them share the second
     row("each rank sees its own device only", 4, f"{SMALL} -- {ANY_CASE}", good_on_devices,
         wrapper=each_rank("export CUDA_VISIBLE_DEVICES=$((OMPI_COMM_WORLD_RANK % 2))")),
+    # ---- a batch system gives each rank a device ----
+    said_once("control groups", 3, "FAKECUDA_DEVICES=3 FAKECUDA_IPC=seen", UNSEEN, ANY_CASE, wrapper=OWN),
+    said_once("MIG instances of a GPU", 3, "FAKECUDA_DEVICES=4 FAKECUDA_MIG=4", UNSEEN, ANY_CASE, wrapper=OWN),
 )

@@ -10,6 +10,9 @@ OPTIONS = stock_segments  # jobs are killed
 ENV = DEVICES | {"FAKECUDA_DEVICES": "1", "FAKECUDA_MPS": "0", "GPURING_MEMORY": "device",
                  "GPURING_DELAYS": str(SEED)}
 note(f"GPURING_DELAYS={SEED}")
+NO_IPC = lines_seen(1, "gpuring: no other process can map the device memory of rank 0 of .* in one container")
+UUID = "66616b65-6375-6461-0000-0000000000"  # the fake driver's, but for the device's number
+OWN = each_rank("export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK")
 
 
 def leader_calls(job):
@@ -52,8 +55,11 @@ test_rows = table(
     led("sums in the order of ranks, $np ranks", "3 | 2 4 5 8", f"FAKECUDA_DELAY=3 -- leader {depth('', 10)}",
         good_where_mapped),
     led("the same, where addresses are used again at once", 3, "FAKECUDA_REUSE=1 -- leader", good_where_mapped),
-    led("the same without CUDA IPC: through pinned memory", depth(2, 3), f"FAKECUDA_IPC=none -- leader {depth('', 10)}",
-        good_where_copied),
+    # where handles are given in vain, a leader's own buffers are not copied
+    *[led(f"{text}: through pinned memory", np, f"FAKECUDA_IPC={ipc} -- leader {depth('', 10)}", judge,
+          also={f"{text}: said once": NO_IPC}) for text, np, ipc, judge in [
+              ("the same without CUDA IPC", depth(2, 3), "none", good_where_copied),
+              ("the same where nobody opens handles", 2, "unopened", good_by_leader)]],
     led("the same in pieces", 2, "FAKECUDA_CHECK=0 -- leader 9", good_where_mapped) if not in_all else [],
     led("the same in weak memory, a thread lags", 2, "FAKECUDA_WEAK=5 FAKECUDA_SCHED=lag:3 -- leader", good_where_mapped),
     led("the same where memory is short", "| 4", "FAKECUDA_MEM=64 -- leader"),
@@ -83,6 +89,15 @@ test_rows = table(
         f"FAKECUDA_DEVICES=2 FAKECUDA_MPS=1 {SMALL} -- devices crossed", good_by_channels),
     row("a device for each rank: kernels of all ranks", 2, f"FAKECUDA_DEVICES=2 {SMALL} -- devices crossed",
         good_by_channels),
+    # ---- a batch system numbers devices for each rank: ranks that share one know it by its UUID ----
+    led("one device, each rank has another ordinal for it", 3, "FAKECUDA_DEVICES=2 -- devices crossed",
+        wrapper=each_rank("export CUDA_VISIBLE_DEVICES=$([ $OMPI_COMM_WORLD_RANK = 1 ] && echo 1,0 || echo 0)")),
+    led("one MIG instance", 2, f"FAKECUDA_DEVICES=4 FAKECUDA_MIG=2 CUDA_VISIBLE_DEVICES=MIG-{UUID}02 -- devices crossed"),
+    # all are device 0 to their ranks
+    row("a device for each rank, which sees no other: kernels of all ranks", 2,
+        f"FAKECUDA_DEVICES=2 {SMALL} -- devices crossed", good_by_channels, wrapper=OWN),
+    row("a MIG instance of one GPU for each rank: kernels of all ranks", 2,
+        f"FAKECUDA_DEVICES=2 FAKECUDA_MIG=2 {SMALL} -- devices crossed", good_by_channels, wrapper=OWN),
     row("one device, an algorithm is forced: kernels of all ranks", 2, f"{SMALL} algorithm=ring -- devices crossed",
         good_by_channels),
     row("the leader is forced", 2, f"{SMALL} algorithm=leader -- devices crossed", good_by_leader),

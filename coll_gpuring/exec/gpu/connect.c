@@ -251,12 +251,14 @@ static int reserve(struct gr_join *join)
 static void note_unmapped(struct gr_join *join, const struct gr_gpu_connection *w)
 {
     static const unsigned char none[sizeof(w->handle.ipc)];
+    const struct gr_gpus *gpus = gr_gpu_owner(join->gpu->gpu);
 
     if (join->unmapped < 0) {
         join->unmapped = w->end.rank;
-        snprintf(join->why, sizeof(join->why), "%s",
-                 0 == memcmp(none, w->handle.ipc, sizeof(none)) ? "its driver exports none"
-                                                                : gr_gpu_error());
+        snprintf(join->why, sizeof(join->why), "%s", gr_gpu_error());
+        join->cause = 0 == memcmp(none, w->handle.ipc, sizeof(none)) ? GR_UNMAPPED_NO_HANDLE
+                      : gr_gpus_see(gpus, &w->handle.gpu)            ? GR_UNMAPPED_REFUSED
+                                                                     : GR_UNMAPPED_UNSEEN;
     }
 }
 

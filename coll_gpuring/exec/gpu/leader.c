@@ -271,6 +271,7 @@ static int end_round(struct gr_leader_run *run, enum gr_leader_end end)
         run->state = GR_LEADER_TAKE;
         return rc < 0 ? rc : GR_AGAIN;
     case GR_LEADER_AGAIN:
+        run->leader->refused |= 0 != done->unmapped.refused;
         if (0 != done->unmapped.slabs) {
             run->small = 1;
             gr_leader_set_pieces(run);
@@ -378,4 +379,9 @@ int gr_leader_waits(const struct gr_leader_run *run, int *ranks, int *leads)
         *leads = 1;
     }
     return n;
+}
+
+int gr_leader_is_refused(const struct gr_leader *leader)
+{
+    return leader->refused;
 }

@@ -271,6 +271,7 @@ void gr_leader_place_sides(struct gr_leader_run *run, struct gr_leader_post *pos
     if (rc < 0 && run->on_device) { /* memory of the host may do */
         run->on_device = 0;
         run->leader->no_export = GR_ERR_PEER == rc;
+        run->leader->refused |= run->leader->no_export;
         rc = need_slab(run);
     }
     run->refused = rc < 0;

@@ -135,6 +135,7 @@ static enum gr_leader_end find_side(struct gr_leader_run *run, int rank, int sid
     } else if (copied && GR_ON_HOST == post->slab.where) {
         return GR_LEADER_REFUSAL;
     } else {
+        unmapped->refused |= copied && GR_ERR_PEER == rc;
         unmapped->all |= (uint64_t) 1 << rank;
         unmapped->later |= (uint64_t) (GR_AGAIN == rc) << rank;
     }

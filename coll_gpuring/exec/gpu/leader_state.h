@@ -98,8 +98,9 @@ enum gr_leader_end {
 /* What is not mapped. all: whose allocations, a bit for each rank. */
 struct gr_leader_unmapped {
     uint64_t all;
-    uint64_t later; /* of these: they may be mapped for later calls */
-    uint64_t slabs; /* 1: slabs, so the call goes in pieces for the slabs of the set-up */
+    uint64_t later;   /* of these: they may be mapped for later calls */
+    uint64_t slabs;   /* 1: slabs, so the call goes in pieces for the slabs of the set-up */
+    uint64_t refused; /* 1: the driver does not map a rank's slab on the device */
 };
 
 /* Set 2 of rank 0's board. */
@@ -184,6 +185,7 @@ struct gr_leader {
     size_t slab_bytes[2];
     size_t wanted_bytes[2]; /* of slabs for later calls */
     int no_export;          /* the driver exports no memory: slabs lie in pinned memory */
+    int refused; /* the same, of some rank in some call: result of gr_leader_is_refused() */
     struct gr_leader_seen seen[GR_LEADER_SEEN]; /* by id modulo their number */
 
     gr_gpu_ptr counter;            /* args.counter; borrowed */

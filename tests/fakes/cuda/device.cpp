@@ -38,13 +38,13 @@ int device_ordinal(int machine)
 
 bool device_reaches(int machine, int other)
 {
-    return machine == other || PEER_ALL == opt().peer ||
+    return machine == other || (PEER_ALL == opt().peer && 0 == opt().mig) ||
            (PEER_PAIRS == opt().peer && machine / 2 == other / 2);
 }
 
 static int bus_of(int ordinal)
 {
-    return 0x10 + device_machine(ordinal);
+    return 0x10 + device_machine(ordinal) / (0 == opt().mig ? 1 : opt().mig);
 }
 
 /* What is not here is 0. */

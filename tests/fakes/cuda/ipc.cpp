@@ -113,7 +113,7 @@ FAKE_API cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr at)
 
     NEED_CONTEXT(c);
     (void) c;
-    NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
+    NEED(IPC_NONE != opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
     region_ref r = memory_find(at);
     NEED(nullptr != handle && nullptr != r && KIND_DEVICE == r->kind, CUDA_ERROR_INVALID_VALUE);
     std::lock_guard<std::mutex> lock(open_mutex());
@@ -129,12 +129,15 @@ FAKE_API cuIpcOpenMemHandle_v2(CUdeviceptr *at, CUipcMemHandle handle, unsigned 
 
     NEED_CONTEXT(c);
     NEED_CAPTURE(unsafe());
-    NEED(opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
+    NEED(IPC_NONE != opt().ipc, CUDA_ERROR_NOT_SUPPORTED);
     memcpy(&t, &handle, sizeof(t));
     NEED(nullptr != at && MAGIC == t.magic, CUDA_ERROR_INVALID_VALUE);
     NEED(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS == flags || t.machine == device_machine(c->device),
          CUDA_ERROR_INVALID_VALUE);
     NEED(getpid() != t.pid, CUDA_ERROR_INVALID_CONTEXT);
+    NEED(IPC_UNOPENED != opt().ipc, CUDA_ERROR_INVALID_VALUE);
+    NEED((IPC_SEEN != opt().ipc && 0 == opt().mig) || device_ordinal(t.machine) >= 0,
+         CUDA_ERROR_INVALID_DEVICE);
     NEED(device_reaches(device_machine(c->device), t.machine), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     memory_wait(c);
     std::lock_guard<std::mutex> lock(open_mutex());

@@ -43,7 +43,7 @@ static bool flag(const char *name, bool otherwise)
  * CUDA_VISIBLE_DEVICES: numbers or UUIDs (or beginnings of them); what comes after the first bad
  * one is not seen.
  */
-static std::vector<int> visible_devices(int devices)
+static std::vector<int> visible_devices(int devices, const char *kind)
 {
     const char *value = getenv("CUDA_VISIBLE_DEVICES");
     std::vector<int> out;
@@ -61,7 +61,7 @@ static std::vector<int> visible_devices(int devices)
 
         for (int i = 0; i < devices; i++) {
             char uuid[64];
-            snprintf(uuid, sizeof(uuid), "GPU-66616b65-6375-6461-0000-0000000000%02x", i + 1);
+            snprintf(uuid, sizeof(uuid), "%s-66616b65-6375-6461-0000-0000000000%02x", kind, i + 1);
             if (item == std::to_string(i) ||
                 (item.size() > 4 && 0 == std::string(uuid).find(item))) {
                 found = i;
@@ -125,6 +125,21 @@ static peer_mode read_peer()
     return "all" == value ? PEER_ALL : "pairs" == value ? PEER_PAIRS : PEER_NONE;
 }
 
+static ipc_mode read_ipc()
+{
+    const char *const names[] = {"all", "seen", "unopened", "none"};
+    std::string value = nullptr == word("FAKECUDA_IPC") ? "all" : word("FAKECUDA_IPC");
+    int mode = 0;
+
+    while (mode < 4 && names[mode] != value) {
+        mode++;
+    }
+    if (4 == mode) {
+        die("FAKECUDA_IPC=%s is not one of all, seen, unopened, none", value.c_str());
+    }
+    return (ipc_mode) mode;
+}
+
 /* Processes that share devices: by default those of one job, or children of one parent. */
 static uint64_t read_session()
 {
@@ -146,10 +161,14 @@ static options read_all()
     if (o.devices < 0 || o.devices > MAX_DEVICES) {
         die("FAKECUDA_DEVICES=%d is not in 0..%d", o.devices, MAX_DEVICES);
     }
-    o.visible = visible_devices(o.devices);
+    o.mig = (int) number("FAKECUDA_MIG", 0);
+    o.visible = visible_devices(o.devices, 0 == o.mig ? "GPU" : "MIG");
+    if (0 != o.mig && o.visible.size() > 1) {
+        o.visible.resize(1);
+    }
     o.peer = read_peer();
     read_nic(o);
-    o.ipc = nullptr == word("FAKECUDA_IPC") || std::string("none") != word("FAKECUDA_IPC");
+    o.ipc = read_ipc();
     o.reuse = flag("FAKECUDA_REUSE", false);
     o.sync_alloc = flag("FAKECUDA_SYNC_ALLOC", false);
     o.memory = (size_t) number("FAKECUDA_MEM", 8192) << 20;

@@ -12,6 +12,7 @@ namespace fake
 {
 
 enum peer_mode { PEER_ALL, PEER_PAIRS, PEER_NONE };
+enum ipc_mode { IPC_ALL, IPC_SEEN, IPC_UNOPENED, IPC_NONE };
 enum nic_mode { NIC_LATE, NIC_UNFLUSHED, NIC_ORDERED, NIC_NONE };
 enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM, ORDER_LAG };
 
@@ -21,9 +22,11 @@ struct options {
     int devices;              /* of the machine */
     std::vector<int> visible; /* ordinal -> number on the machine */
     peer_mode peer;
+    int mig; /* instances of a GPU, each of which is a device; 0: devices are GPUs */
+    ipc_mode ipc;
     nic_mode nic;
     uint64_t nic_seed;
-    bool ipc, reuse, sync_alloc;
+    bool reuse, sync_alloc;
     size_t memory; /* bytes per device and process */
     int sms;
     bool mps; /* what the driver says; kernels of all processes run together anyway */

@@ -37,7 +37,7 @@ static CUresult ask(void *out, CUpointer_attribute name, CUdeviceptr at, const r
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         return answer(out, r.ordinal);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-        return answer(out, (unsigned) (KIND_DEVICE == r.kind && opt().ipc));
+        return answer(out, (unsigned) (KIND_DEVICE == r.kind && IPC_NONE != opt().ipc));
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         return answer(out, (CUdeviceptr) r.base);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
