@@ -4,33 +4,45 @@
 
 #include <stdlib.h>
 
+/* The context of this thread's innermost bracket; NULL: none is open. */
+static _Thread_local CUcontext entered;
+
 CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-    (void) cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    if (NULL == entered) {
+        (void) cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    }
     return mode;
 }
 
 void gr_cuda_restore(const struct gr_cuda *cuda, CUstreamCaptureMode mode)
 {
-    (void) cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    if (CU_STREAM_CAPTURE_MODE_RELAXED != mode) {
+        (void) cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    }
 }
 
 int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved)
 {
     CUcontext current = NULL;
-    int rc;
+    int rc = 0;
 
+    saved->within = entered;
     saved->pushed = 0;
-    saved->mode = gr_cuda_relax(cuda);
-    if (CUDA_SUCCESS == cuda->cuCtxGetCurrent(&current) && context == current) {
+    if (context == entered) {
         return 0;
     }
-    rc = GR_CUDA(cuda, cuCtxPushCurrent, context);
-    saved->pushed = 0 == rc;
+    saved->mode = gr_cuda_relax(cuda);
+    if (CUDA_SUCCESS != cuda->cuCtxGetCurrent(&current) || context != current) {
+        rc = GR_CUDA(cuda, cuCtxPushCurrent, context);
+        saved->pushed = 0 == rc;
+    }
     if (rc < 0) {
         gr_cuda_restore(cuda, saved->mode);
+    } else {
+        entered = context;
     }
     return rc;
 }
@@ -39,6 +51,10 @@ void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved
 {
     CUcontext popped;
 
+    if (saved->within == entered) { /* within a bracket of the same context */
+        return;
+    }
+    entered = saved->within;
     if (saved->pushed) {
         (void) cuda->cuCtxPopCurrent(&popped);
     }
@@ -108,8 +124,13 @@ int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, struct gr_cuda_saved 
     const struct gr_cuda *cuda = &gpus->cuda;
     const struct gr_gpu_slot *slot = &gpus->slots[ordinal];
     unsigned int flags;
-    int active = 0, rc = GR_CUDA(cuda, cuDevicePrimaryCtxGetState, slot->device, &flags, &active);
+    int active = 0, rc;
 
+    if (NULL != entered &&
+        slot->primary == entered) { /* it was alive when that bracket was opened */
+        return gr_cuda_enter(cuda, entered, saved);
+    }
+    rc = GR_CUDA(cuda, cuDevicePrimaryCtxGetState, slot->device, &flags, &active);
     if (0 == rc && active) {
         rc = gr_cuda_enter(cuda, slot->primary, saved);
     }

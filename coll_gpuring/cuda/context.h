@@ -77,20 +77,21 @@ static inline CUdeviceptr gr_cuda_ptr(const void *at)
 
 /* ---- contexts ---- */
 
-/* Set this thread's capture mode to RELAXED. Returns the mode before. */
+/* Set this thread's capture mode to RELAXED, as it is in a bracket. Returns the mode before. */
 CUstreamCaptureMode gr_cuda_relax(const struct gr_cuda *cuda);
 void gr_cuda_restore(const struct gr_cuda *cuda, CUstreamCaptureMode mode);
 
 /* The state of a thread before gr_cuda_enter(). */
 struct gr_cuda_saved {
+    CUcontext within;         /* of the bracket around this one; NULL: there is none */
     int pushed;               /* gr_cuda_enter() has pushed a context */
     CUstreamCaptureMode mode; /* the thread's capture mode */
 };
 
 /*
  * Make a context current for this thread and set its capture mode to RELAXED. gr_cuda_leave()
- * undoes both. A context that is already current is not pushed. Returns 0, or an error without any
- * change.
+ * undoes both: a bracket. A context that is already current is not pushed, and a bracket within one
+ * of the same context makes no driver call. Returns 0, or an error without any change.
  */
 int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved);
 void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved);

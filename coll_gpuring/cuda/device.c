@@ -109,12 +109,17 @@ int gr_gpus_current(const struct gr_gpus *gpus)
 
 /* ---- a device ---- */
 
-int gr_gpu_check(struct gr_gpu *gpu)
-{
-    int rc;
+/* What this thread had before gr_gpu_bracket_open(). */
+static _Thread_local struct gr_cuda_saved before_bracket;
 
-    GR_IN_LIVE_CONTEXT(rc, gpu, 0);
-    return rc;
+int gr_gpu_bracket_open(struct gr_gpu *gpu)
+{
+    return gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &before_bracket);
+}
+
+void gr_gpu_bracket_close(struct gr_gpu *gpu)
+{
+    gr_cuda_leave(&gpu->gpus->cuda, &before_bracket);
 }
 
 int gr_gpu_load_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel kernel)

@@ -57,8 +57,13 @@ int gr_gpu_load_kernels(struct gr_gpu *gpu);
  */
 int gr_gpu_load_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel kernel);
 
-/* 0, or an error: the application has reset the device, where all that gpuring had is gone. */
-int gr_gpu_check(struct gr_gpu *gpu);
+/*
+ * Between the two, the context of the device is current for this thread, so that its calls for the
+ * device need not make it so one by one. Not to be nested; the application's code must not run in
+ * between. 0, or an error: the application has reset the device, where all that gpuring had is gone.
+ */
+int gr_gpu_bracket_open(struct gr_gpu *gpu);
+void gr_gpu_bracket_close(struct gr_gpu *gpu);
 
 /* Properties of a device. */
 struct gr_gpus *gr_gpu_owner(const struct gr_gpu *gpu);

@@ -53,7 +53,8 @@ NEVER(struct gr_gpu *, gr_gpu_get, NULL, struct gr_gpus *gpus, int ordinal, int 
 NEVER(int, gr_gpu_load_kernels, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(int, gr_gpu_load_kernel, GR_ERR_NODRIVER, struct gr_gpu *gpu, enum gr_kernel_entry entry,
       enum gr_kernel kernel)
-NEVER(int, gr_gpu_check, GR_ERR_NODRIVER, struct gr_gpu *gpu)
+NEVER(int, gr_gpu_bracket_open, GR_ERR_NODRIVER, struct gr_gpu *gpu)
+NEVER(void, gr_gpu_bracket_close, NOTHING, struct gr_gpu *gpu)
 NEVER(struct gr_gpus *, gr_gpu_owner, NULL, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_has_mps, 0, const struct gr_gpu *gpu)
 NEVER(bool, gr_gpus_see, false, const struct gr_gpus *gpus, const struct gr_gpu_id *id)

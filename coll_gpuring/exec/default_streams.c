@@ -169,6 +169,11 @@ static int tell_failure(void)
     return GR_ERR_FAILED;
 }
 
+int gr_op_enter(struct gr_gpu_team *team)
+{
+    return 0 != gr_gpu_bracket_open(team->gpu) ? tell_failure() : 0;
+}
+
 int gr_op_follow(const struct gr_op *op, struct gr_gpu_team *team)
 {
     if (0 != follow_others(op, team)) {
@@ -186,7 +191,7 @@ int gr_op_reached(const struct gr_op *op, struct gr_gpu_team *team, bool note)
         return GR_ERR_FAILED;
     }
     if (note) {
-        rc = 0 == after->n ? gr_gpu_stream_note(team->stream) : gr_gpu_check(team->gpu);
+        rc = 0 == after->n ? gr_gpu_stream_note(team->stream) : 0;
     }
     if (0 == rc) {
         rc = 0 == after->n ? gr_gpu_stream_noted(team->stream) : 1;

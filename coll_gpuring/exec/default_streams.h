@@ -54,6 +54,12 @@ void gr_copy_streams_close(void);
 /* ---- kernels of an op ---- */
 
 /*
+ * Open a bracket of the team's device (gr_gpu_bracket_open()) for what a call's start tells the
+ * driver. 0, or GR_ERR_..., which is reported.
+ */
+int gr_op_enter(struct gr_gpu_team *team);
+
+/*
  * Let the team's stream come after op->after, or else after what is on default streams now. 0, or
  * GR_ERR_...; errors are reported.
  */

@@ -144,6 +144,9 @@ struct gr_device_run {
 struct gr_leader_op {
     struct gr_leader_run run; /* its buffers, and where it is */
     bool ready;               /* the application's work on default streams is done */
+    bool polled;              /* at the start, with the result `first` and this `moved` */
+    int first;
+    uint64_t moved;
     bool writing; /* counted in comm->writing: this rank may lead, and write to others' buffers */
     /* after an error: time in seconds when it stops waiting for the leader's kernel; 0: none */
     double leave_by;

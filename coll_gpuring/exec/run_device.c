@@ -97,11 +97,13 @@ static int begin_timing(struct gr_op *op)
     return rc;
 }
 
-static int device_start(struct gr_op *op)
+/* In a bracket. */
+static int start_kernel(struct gr_op *op)
 {
     struct gr_plan_spec *r = &op->data.spec;
     struct gr_gpu_team *gpu = op->queue->gpu;
     struct gr_device_run *run = &op->run.device;
+    int rc;
     /* Buffers that the device knows by another address were staged. */
     gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in,
                            (gr_gpu_ptr) (uintptr_t) op->data.out,
@@ -112,9 +114,6 @@ static int device_start(struct gr_op *op)
     r->chunk_bytes = op->choice.chunk_bytes;
     r->protocol = (enum gr_protocol) op->choice.protocol;
     r->threads = op->choice.threads;
-    run->writing = false;
-    run->leave_by = 0;
-    gr_gpu_op_init(&run->op, gpu);
     if (0 != gr_op_follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
         return GR_ERR_FAILED;
     }
@@ -123,7 +122,27 @@ static int device_start(struct gr_op *op)
         gr_op_report_failure(op, GR_ERR_FAILED, "", gr_gpu_error());
         return GR_ERR_FAILED;
     }
-    return begin_timing(op);
+    rc = begin_timing(op);
+    if (0 == rc) {
+        gr_gpu_op_launch(&run->op);
+    }
+    return rc;
+}
+
+static int device_start(struct gr_op *op)
+{
+    struct gr_gpu_team *gpu = op->queue->gpu;
+    int rc;
+
+    op->run.device.writing = false;
+    op->run.device.leave_by = 0;
+    gr_gpu_op_init(&op->run.device.op, gpu);
+    rc = gr_op_enter(gpu);
+    if (0 == rc) {
+        rc = start_kernel(op);
+        gr_gpu_bracket_close(gpu->gpu);
+    }
+    return rc;
 }
 
 /* ---- progress, and the end ---- */

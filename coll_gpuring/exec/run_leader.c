@@ -51,6 +51,28 @@ static void stop_writing(struct gr_op *op)
     }
 }
 
+/* In a bracket. */
+static int start_call(struct gr_op *op)
+{
+    struct gr_gpu_team *gpu = op->queue->gpu;
+    struct gr_leader_op *run = &op->run.leader;
+    int rc = gr_op_reached(op, gpu, true);
+
+    if (rc < 0) {
+        return rc;
+    }
+    run->ready = 1 == rc;
+    gr_leader_begin(&run->run, gpu->leader, gr_team_boards(op->queue->team, GR_ALGO_LEADER),
+                    &op->data.spec, (enum gr_kernel) op->kernel,
+                    (gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
+                    !run->ready, !op->nonblocking && !gr_process_has_queues(op->comm->process));
+    if (run->ready) { /* the last to arrive launches the kernel now */
+        run->first = gr_leader_poll(&run->run, &run->moved);
+        run->polled = true;
+    }
+    return 0;
+}
+
 static int leader_start(struct gr_op *op)
 {
     struct gr_gpu_team *gpu = op->queue->gpu;
@@ -62,16 +84,12 @@ static int leader_start(struct gr_op *op)
     if (!gr_comm_begin_writing(op->queue->comm)) {
         return GR_ERR_FAILED;
     }
-    rc = gr_op_reached(op, gpu, true);
-    if (rc < 0) {
-        return rc;
+    rc = gr_op_enter(gpu);
+    if (0 == rc) {
+        rc = start_call(op);
+        gr_gpu_bracket_close(gpu->gpu);
     }
-    run->ready = 1 == rc;
-    gr_leader_begin(&run->run, gpu->leader, gr_team_boards(op->queue->team, GR_ALGO_LEADER),
-                    &op->data.spec, (enum gr_kernel) op->kernel,
-                    (gr_gpu_ptr) (uintptr_t) op->data.in, (gr_gpu_ptr) (uintptr_t) op->data.out,
-                    !run->ready, !op->nonblocking && !gr_process_has_queues(op->comm->process));
-    return 0;
+    return rc;
 }
 
 static int leader_poll(struct gr_op *op, uint64_t *moved)
@@ -83,7 +101,13 @@ static int leader_poll(struct gr_op *op, uint64_t *moved)
         return 0 == rc ? GR_AGAIN : rc;
     }
     run->ready = true;
-    rc = gr_leader_poll(&run->run, moved);
+    if (run->polled) {
+        rc = run->first;
+        *moved += run->moved;
+        run->polled = false;
+    } else {
+        rc = gr_leader_poll(&run->run, moved);
+    }
     /* a persistent request has no other links */
     if (rc < 0 && (GR_ERR_FALLBACK != rc || op->persistent)) {
         gr_op_report_failure(op, GR_ERR_FAILED, "the kernel of one device: ", gr_gpu_error());

@@ -321,6 +321,13 @@ static int count_error(struct gr_gpu_op *op, int rc)
     return ++op->errors <= TRANSIENT_ERRORS ? GR_AGAIN : rc;
 }
 
+void gr_gpu_op_launch(struct gr_gpu_op *op)
+{
+    if (NULL == op->gate.gate && 0 > launch(op)) {
+        op->errors++; /* the first poll makes it again */
+    }
+}
+
 /* Whether all blocks of the last launch have exited. */
 static int all_reported(const struct gr_gpu_op *op)
 {

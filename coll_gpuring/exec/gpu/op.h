@@ -79,6 +79,12 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
                     enum gr_kernel kernel, const gr_gpu_ptr space[3],
                     const struct gr_ipc_handle *const *handles);
 
+/*
+ * The first launch, which the first poll makes otherwise: in the context bracket of the begin. A
+ * gate is asked first, in polls.
+ */
+void gr_gpu_op_launch(struct gr_gpu_op *op);
+
 /* The schedule of a channel. */
 static inline struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel)
 {

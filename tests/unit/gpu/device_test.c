@@ -107,6 +107,11 @@ COUNTED(cuLibraryLoadData,
         (l, p, o, v, n, q, w, m))
 COUNTED(cuLibraryUnload, (CUlibrary l), (l))
 COUNTED(cuDevicePrimaryCtxRelease, (CUdevice d), (d))
+COUNTED(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * m), (m))
+COUNTED(cuCtxGetCurrent, (CUcontext * c), (c))
+COUNTED(cuCtxPushCurrent, (CUcontext c), (c))
+COUNTED(cuCtxPopCurrent, (CUcontext * c), (c))
+COUNTED(cuDevicePrimaryCtxGetState, (CUdevice d, unsigned int *f, int *a), (d, f, a))
 COUNTED(cuStreamDestroy, (CUstream s), (s))
 COUNTED(cuStreamQuery, (CUstream s), (s))
 COUNTED(cuEventDestroy, (CUevent e), (e))
@@ -179,6 +184,72 @@ static void a_query_that_fails_once_is_made_again(void)
     CHECK_INT(calls, 2);
     fail_at = calls = 0;
     gr_gpu_stream_close(stream);
+    gr_gpus_close(gpus);
+}
+
+/* ---- brackets ---- */
+
+/* What the start of a call tells the driver. */
+static void begin_a_call(struct gr_gpu_stream *stream, gr_gpu_ptr at, void *host)
+{
+    CHECK_INT(gr_gpu_stream_follow(stream), 0);
+    CHECK_INT(gr_gpu_stream_note(stream), 0);
+    CHECK(0 <= gr_gpu_stream_noted(stream));
+    CHECK_INT(gr_gpu_stream_copy(stream, at, (gr_gpu_ptr) (uintptr_t) host, 4096), 0);
+}
+
+/*
+ * In a bracket the context is made current once: the state, the context before, a push and a pop, and
+ * the mode of captures there and back. Also where another device's work comes in between.
+ */
+static void a_bracket_makes_a_context_current_once(void)
+{
+    struct gr_gpu_stream *stream;
+    struct gr_gpus *gpus;
+    struct gr_gpu *gpu;
+    CUcontext own;
+    gr_gpu_ptr at;
+    void *host;
+
+    app_start();
+    gpus = open_gpus();
+    gpu = get_gpu(gpus, 0);
+    CHECK_INT(gr_gpu_stream_open(gpu, &stream), 0);
+    CHECK_INT(gr_gpu_alloc(gpu, 4096, &at), 0);
+    host = gr_gpu_host_alloc(gpu, 4096);
+    CHECK(NULL != host);
+    (void) get_gpu(gpus, 1);
+    app_use(1);
+    own = app_context(0);
+    real = gpus->cuda;
+    COUNT(gpus, cuThreadExchangeStreamCaptureMode);
+    COUNT(gpus, cuCtxGetCurrent);
+    COUNT(gpus, cuCtxPushCurrent);
+    COUNT(gpus, cuCtxPopCurrent);
+    COUNT(gpus, cuDevicePrimaryCtxGetState);
+    calls = 0;
+    CHECK_INT(gr_gpu_bracket_open(gpu), 0);
+    CHECK(gpu->context == current());
+    begin_a_call(stream, at, host);
+    gr_gpu_bracket_close(gpu);
+    CHECK_INT(calls, 6);
+    CHECK(own == current());
+    CHECK_INT(gr_gpu_bracket_open(gpu), 0);
+    CHECK_INT(gr_gpu_wait_default(get_gpu(gpus, 1)), 0);
+    CHECK(gpu->context == current());
+    begin_a_call(stream, at, host);
+    gr_gpu_bracket_close(gpu);
+    CHECK(own == current());
+    fail_at = calls + 4; /* the push */
+    CHECK(0 > gr_gpu_bracket_open(gpu));
+    CHECK(own == current());
+    fail_at = 0;
+    begin_a_call(stream, at, host); /* each by itself again */
+    CHECK(own == current());
+    gpus->cuda = real;
+    gr_gpu_stream_close(stream);
+    gr_gpu_host_free(gpu, host);
+    gr_gpu_free(gpu, at);
     gr_gpus_close(gpus);
 }
 
@@ -461,6 +532,7 @@ int main(int argc, char **argv)
         ROW(contexts_stay, "FAKECUDA_DEVICES=2"),
         ROW(kernels_are_loaded_when_asked_for, "FAKECUDA_DEVICES=2"),
         ROW(a_query_that_fails_once_is_made_again, NULL),
+        ROW(a_bracket_makes_a_context_current_once, "FAKECUDA_DEVICES=2"),
         ROW(making_ready_fails, NULL),
         ROW(no_context_for_its_queues, NULL),
         ROW(an_older_driver_copies, "FAKECUDA_VERSION=12080"),
