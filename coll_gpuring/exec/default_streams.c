@@ -169,9 +169,17 @@ static int tell_failure(void)
     return GR_ERR_FAILED;
 }
 
-int gr_op_enter(struct gr_gpu_team *team)
+int gr_op_start_in_bracket(struct gr_op *op, int (*start)(struct gr_op *op))
 {
-    return 0 != gr_gpu_bracket_open(team->gpu) ? tell_failure() : 0;
+    struct gr_gpu *gpu = op->queue->gpu->gpu;
+    int rc;
+
+    if (0 != gr_gpu_bracket_open(gpu)) {
+        return tell_failure();
+    }
+    rc = start(op);
+    gr_gpu_bracket_close(gpu);
+    return rc;
 }
 
 int gr_op_follow(const struct gr_op *op, struct gr_gpu_team *team)

@@ -54,10 +54,10 @@ void gr_copy_streams_close(void);
 /* ---- kernels of an op ---- */
 
 /*
- * Open a bracket of the team's device (gr_gpu_bracket_open()) for what a call's start tells the
- * driver. 0, or GR_ERR_..., which is reported.
+ * Call start() in a bracket of the device of the op's queue (gr_gpu_bracket_open()), for what a
+ * call's start tells the driver. What it returns, or GR_ERR_..., which is reported.
  */
-int gr_op_enter(struct gr_gpu_team *team);
+int gr_op_start_in_bracket(struct gr_op *op, int (*start)(struct gr_op *op));
 
 /*
  * Let the team's stream come after op->after, or else after what is on default streams now. 0, or

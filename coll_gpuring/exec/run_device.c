@@ -131,18 +131,10 @@ static int start_kernel(struct gr_op *op)
 
 static int device_start(struct gr_op *op)
 {
-    struct gr_gpu_team *gpu = op->queue->gpu;
-    int rc;
-
     op->run.device.writing = false;
     op->run.device.leave_by = 0;
-    gr_gpu_op_init(&op->run.device.op, gpu);
-    rc = gr_op_enter(gpu);
-    if (0 == rc) {
-        rc = start_kernel(op);
-        gr_gpu_bracket_close(gpu->gpu);
-    }
-    return rc;
+    gr_gpu_op_init(&op->run.device.op, op->queue->gpu);
+    return gr_op_start_in_bracket(op, start_kernel);
 }
 
 /* ---- progress, and the end ---- */

@@ -75,21 +75,14 @@ static int start_call(struct gr_op *op)
 
 static int leader_start(struct gr_op *op)
 {
-    struct gr_gpu_team *gpu = op->queue->gpu;
     struct gr_leader_op *run = &op->run.leader;
-    int rc;
 
     memset(run, 0, sizeof(*run));
     run->writing = true;
     if (!gr_comm_begin_writing(op->queue->comm)) {
         return GR_ERR_FAILED;
     }
-    rc = gr_op_enter(gpu);
-    if (0 == rc) {
-        rc = start_call(op);
-        gr_gpu_bracket_close(gpu->gpu);
-    }
-    return rc;
+    return gr_op_start_in_bracket(op, start_call);
 }
 
 static int leader_poll(struct gr_op *op, uint64_t *moved)

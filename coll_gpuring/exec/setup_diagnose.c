@@ -107,16 +107,16 @@ static void warn_unmapped(const struct gr_setup *s)
 {
     static bool said;
     int rank = s->queue->comm->rank;
-    const char *name = gr_comm_name(s->queue->comm);
-    bool first = !said;
+    const char *name;
 
-    if (!s->device || INT32_MAX == s->result.agreed.gpu.unmapped) {
+    if (said || !s->device || INT32_MAX == s->result.agreed.gpu.unmapped) {
         return;
     }
     said = true;
-    if (!first || rank != s->result.agreed.gpu.unmapped) {
+    if (rank != s->result.agreed.gpu.unmapped) {
         return;
     }
+    name = gr_comm_name(s->queue->comm);
     switch (s->join.cause) {
     case GR_UNMAPPED_NO_HANDLE:
         gr_warn("gpu-no-ipc", s->join.unmapped, name);
