@@ -326,10 +326,11 @@ enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_
 {
     const struct gr_gpu_team *gpu = NULL == op->queue ? NULL : op->queue->gpu;
 
-    if (NULL == gpu || is_forced(comm, op)) {
+    if (NULL == gpu) {
         return GR_KERNELS_OF_ALL;
     }
-    if (0 != (GR_LEADER_COLLS & GR_BIT(op->data.spec.coll)) && gr_gpu_team_has_leader(gpu) &&
+    if (!is_forced(comm, op) && 0 != (GR_LEADER_COLLS & GR_BIT(op->data.spec.coll)) &&
+        gr_gpu_team_has_leader(gpu) &&
         GR_LINKS_REFUSED != gr_team_links(op->queue->team, GR_ALGO_LEADER, 0, 1)) {
         return GR_KERNELS_LEADER;
     }

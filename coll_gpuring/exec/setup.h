@@ -203,7 +203,8 @@ enum gr_device_use {
 /*
  * The use that a call makes of devices, where kernels may do it: by what the first set-up on devices
  * has found, which is the same on all ranks. Before it nothing is known, and the answer is
- * GR_KERNELS_OF_ALL. Who forces an algorithm gets it.
+ * GR_KERNELS_OF_ALL. An algorithm of schedules that is forced is not for a leader: kernels run it, or
+ * the host.
  */
 enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_op *op);
 

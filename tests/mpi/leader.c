@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that share one device: leader [MIB | takeover | stopped | fresh N | reset WHOSE]. Every
- * result is compared bit for bit: sums of floats are those in the order of ranks, whichever rank
- * comes last, wherever buffers lie and however long they live.
+ * Ranks that share one device: leader [MIB | takeover | stopped | killed | fresh N | reset WHOSE].
+ * Every result is compared bit for bit: sums of floats are those in the order of ranks, whichever
+ * rank comes last, wherever buffers lie and however long they live.
  *
  *     MIB        calls of that many are made besides
  *     takeover   each rank in turn has come, and is stopped: the others end the call without it
  *     stopped    the leader stops itself in its kernel, on fakecuda; a script continues it
+ *     killed     the leader kills itself there; the others wait for it, until a script ends them
  *     fresh N    N allreduces of 64 KiB, each with memory of its own
  *     reset      a rank resets its device between calls: the leader's (0), or another's (1)
  *
@@ -494,8 +495,13 @@ static void stop_in_kernel(void)
     raise(SIGSTOP);
 }
 
-/* Whoever leads stops itself in its kernel. */
-static void stopped(void)
+static void die_in_kernel(void)
+{
+    raise(SIGKILL);
+}
+
+/* Whoever leads does this to itself in its kernel. */
+static void in_kernel(void (*what)(void))
 {
     struct persistent p;
     bool ok;
@@ -504,7 +510,7 @@ static void stopped(void)
     printf("# rank %d pid %d\n", test_rank, (int) getpid());
     fflush(stdout);
     ok = persistent_warm(&p);
-    on_fakecuda()(stop_in_kernel);
+    on_fakecuda()(what);
     persistent_begin(&p, 0);
     ok = persistent_end(&p) && ok;
     on_fakecuda()(NULL);
@@ -648,7 +654,9 @@ int main(int argc, char **argv)
     } else if (0 == strcmp(what, "takeover")) {
         takeover();
     } else if (0 == strcmp(what, "stopped")) {
-        stopped();
+        in_kernel(stop_in_kernel);
+    } else if (0 == strcmp(what, "killed")) {
+        in_kernel(die_in_kernel);
     } else {
         all_lives(atoi(what));
     }

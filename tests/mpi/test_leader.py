@@ -98,8 +98,10 @@ test_rows = table(
         f"FAKECUDA_DEVICES=2 {SMALL} -- devices crossed", good_by_channels, wrapper=OWN),
     row("a MIG instance of one GPU for each rank: kernels of all ranks", 2,
         f"FAKECUDA_DEVICES=2 FAKECUDA_MIG=2 {SMALL} -- devices crossed", good_by_channels, wrapper=OWN),
-    row("one device, an algorithm is forced: kernels of all ranks", 2, f"{SMALL} algorithm=ring -- devices crossed",
-        good_by_channels),
+    row("one device, an algorithm is forced, no MPS: the host does it", 2, f"{SMALL} algorithm=ring -- devices crossed",
+        good_by_staging),
+    row("one device, an algorithm is forced, MPS: kernels of all ranks", 2,
+        f"FAKECUDA_MPS=1 {SMALL} algorithm=ring -- devices crossed", good_by_channels),
     row("the leader is forced", 2, f"{SMALL} algorithm=leader -- devices crossed", good_by_leader),
     # ---- a rank that resets its device, or does not come ----
     led("the leader resets its device between calls", 2, "FAKECUDA_DELAY=5 -- leader reset 0"),
@@ -124,7 +126,19 @@ def test_stopped_in_its_kernel(mpi):
         job.resume(leader).check("the leader is stopped in its kernel: continued, all finish right", good_by_leader)
 
 
+def named_by_both(job):
+    """All but one rank, the one that they name."""
+    named = set(re.findall(r"gpuring: rank ([0-9]+) of .* waits for that of rank ([0-9]+)$", job.text, re.MULTILINE))
+    return len(named) == 2 and len({leader for _, leader in named}) == 1 and not any(r == leader for r, leader in named)
+
+
 def test_killed(mpi):
     job = mpi.start(3, f"--enable-recovery {PATIENCE} -- stall kill allreduce 3 persistent")
     job.check("a killed rank is named", f"{WAITS} rank 1$", within=60)
+    job.kill()
+
+
+def test_killed_in_its_kernel(mpi):
+    job = mpi.start(3, f"--enable-recovery {PATIENCE} -- leader killed")
+    job.check("the leader is killed in its kernel: both others name it", named_by_both, within=60)
     job.kill()
