@@ -66,7 +66,7 @@ test_rows = table(
     # ---- order ----
     led("opposite orders on several communicators", 3, "eight_in orders"),
     led("crossed", 4, "devices crossed"),
-    led("threads", 2, f"nbthreads {depth(1, 5)}"),
+    led("threads", 2, f"{threads_apart} -- nbthreads {depth(1, 5)}"),
     led("nonblocking", 2, "eight_in nonblocking"),
     led("persistent", 2, "eight_in persistent", good_where_mapped),
     led("communicators of every origin", "| 3", "eight_in comms"),

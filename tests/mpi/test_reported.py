@@ -10,8 +10,7 @@ from rows import *
 
 os.environ.pop("OMPI_MCA_pml", None)  # as users have it
 
-# Threads that send at the same time mix up the numbers in the eager buffers of Open MPI 6.0.0rc2 (docs/testing.md).
-OPTIONS = "--mca btl_sm_fbox_max 0" if OMPI_SERIES >= 6 else ""
+OPTIONS = threads_apart
 SLOTS = "algorithm=ring mailbox_bytes=0 slots=2 slot_bytes=512"
 PYTHON = """
 import ctypes, sys

@@ -4,8 +4,7 @@ others have posted."""
 
 from rows import *
 
-# Threads that send at the same time mix up the numbers in the eager buffers of Open MPI 6.0.0rc2 (docs/testing.md).
-OPTIONS = "--mca btl_sm_fbox_max 0" if OMPI_SERIES >= 6 else ""
+OPTIONS = threads_apart
 SMALL = "algorithm=tree channels=2 slots=2 slot_bytes=1024"
 test_rows = table(
     programs("threads", "3 | 2 4", "--threads=3 --profile=eight"),
