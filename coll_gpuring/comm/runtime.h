@@ -14,7 +14,6 @@
 #include "sched/protocol.h"
 #include "tune/constants.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -173,24 +172,6 @@ static inline bool gr_should_log(int rank, int level)
 
 /* ---- what the engine counts ---- */
 
-/* Calls of one kind, counted where they are made: one thread at a time counts. */
-struct gr_call_counter {
-    _Atomic uint64_t calls; /* not timed */
-    enum gr_call_id id;
-    int algo;     /* their algorithm */
-    size_t bytes; /* of each */
-
-    /* Private to mpi/report.c. */
-    uint64_t added;                     /* of calls: to the process's counters */
-    struct gr_call_counter *next, **at; /* at: what points here */
-};
-
-static inline void gr_count_call(struct gr_call_counter *c)
-{
-    atomic_store_explicit(&c->calls, atomic_load_explicit(&c->calls, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-}
-
 /* The time of a call, from its begin to its end. */
 struct gr_call_time {
     double us;        /* microseconds */
@@ -218,6 +199,12 @@ static inline bool gr_stats_timed(void)
     const char *report = gr_settings.report;
 
     return NULL != report && 'n' != report[0]; /* "none" */
+}
+
+/* The time in seconds where the times of calls are wanted; else 0. */
+static inline double gr_stats_now(void)
+{
+    return gr_stats_timed() ? gr_runtime_now() : 0;
 }
 
 /*

@@ -105,7 +105,7 @@ int gr_agreement_prepare(struct gr_op *op, enum gr_agreement_use use)
     a->use = use;
     a->record.freed = gr_ipc_record(&op->queue->told);
     op->chosen_in_turn = true;
-    op->start = gr_stats_timed() ? gr_runtime_now() : 0;
+    op->start = gr_stats_now();
     for (k = 0; k < GR_SETUPS_OF_OP; k++) {
         op->setup_number[k] = gr_setup_number(op->queue);
     }

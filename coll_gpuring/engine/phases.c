@@ -63,7 +63,7 @@ static void pick_executor(struct gr_op *op)
 
 void gr_op_begin(struct gr_op *op)
 {
-    op->start = gr_stats_timed() ? gr_runtime_now() : 0;
+    op->start = gr_stats_now();
     pick_executor(op);
 }
 

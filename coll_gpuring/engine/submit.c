@@ -68,7 +68,7 @@ static int decide_now(struct gr_op_queue *queue, struct gr_op *op)
         return GR_ERR_FALLBACK;
     }
     op->chosen_in_turn = true;
-    op->start = gr_stats_timed() ? gr_runtime_now() : 0;
+    op->start = gr_stats_now();
     return 0;
 }
 

@@ -133,7 +133,7 @@ struct gr_cached_call *mca_coll_gpuring_cached_find(struct gr_call_cache *cache,
     if (NULL == cached || !in_host_memory(cached, call)) {
         return NULL;
     }
-    cache->last[call->id] = cached->timed ? NULL : cached;
+    cache->last[call->id] = cached;
     set_buffers(cached, call);
     return cached;
 }
@@ -171,6 +171,19 @@ static void explain(void *ctx, char *text, size_t size)
     gr_grouped_explain(&cached->run, text, size);
 }
 
+/* gr_poll_to_end(): the wait becomes a long one, of which the time is taken. */
+static int wait_long(struct gr_cached_call *cached, const struct gr_waiting *waiting)
+{
+    struct gr_call_times *times = cached->counter.times;
+    double start = gr_stats_now();
+    int rc = gr_poll_to_end(poll_again, waiting);
+
+    if (NULL != times) {
+        times->long_us += 1e6 * (gr_runtime_now() - start);
+    }
+    return rc;
+}
+
 /* Wait for the other ranks: gr_grouped_run() returned rc. OMPI error code; all ranks are told. */
 static int wait_for_others(struct gr_cached_call *cached, int rc)
 {
@@ -187,26 +200,29 @@ static int wait_for_others(struct gr_cached_call *cached, int rc)
     while (GR_AGAIN == rc && --polls > 0) {
         rc = poll(cached, &moved);
     }
-    rc = GR_AGAIN == rc ? gr_poll_to_end(poll_again, &waiting) : rc;
+    rc = GR_AGAIN == rc ? wait_long(cached, &waiting) : rc;
     if (0 != rc) {
         gr_failure_tell(cached->queue->comm);
     }
     return mca_coll_gpuring_to_ompi(rc);
 }
 
-/* Count a call that is done; where calls are timed, it began at `start`. */
-static void count(struct gr_cached_call *cached, double start, bool waited, bool nonblocking)
+/* A blocking call that is to be timed. OMPI error code. */
+__attribute__((noinline)) static int run_timed(struct gr_cached_call *cached)
 {
-    struct gr_call_time time = {.wait_us = waited ? GR_WAIT_UNKNOWN : 0,
-                                .nonblocking = nonblocking};
+    const struct gr_call_times *times = cached->counter.times;
+    double start = gr_runtime_now(), before = times->long_us;
+    bool waits;
+    int rc;
 
-    if (cached->timed) {
-        time.us = 1e6 * (gr_runtime_now() - start);
-        gr_stats_call(cached->kind.id, GR_ALGO_MAILBOX, false, cached->queue->comm->size,
-                      cached->counter.bytes, &time);
-    } else {
-        gr_count_call(&cached->counter);
+    ++cached->queue->shown->seq;
+    rc = gr_grouped_run(&cached->run);
+    waits = 1 != rc;
+    rc = waits ? wait_for_others(cached, rc) : OMPI_SUCCESS;
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_gpuring_count_timed(&cached->counter, start, waits, times->long_us - before);
     }
+    return rc;
 }
 
 /* Not inline: so mca_coll_gpuring_cached_run() saves few registers. */
@@ -223,6 +239,9 @@ int mca_coll_gpuring_cached_run(struct gr_cached_call *cached)
 {
     int rc;
 
+    if (gr_call_is_timed(&cached->counter)) {
+        return run_timed(cached);
+    }
     ++cached->queue->shown->seq;
     /* no call of this order is before it */
     rc = gr_grouped_run(&cached->run);
@@ -231,22 +250,6 @@ int mca_coll_gpuring_cached_run(struct gr_cached_call *cached)
     }
     gr_count_call(&cached->counter);
     return OMPI_SUCCESS;
-}
-
-int mca_coll_gpuring_cached_run_timed(struct gr_cached_call *cached)
-{
-    double start = gr_runtime_now();
-    bool waits;
-    int rc;
-
-    ++cached->queue->shown->seq;
-    rc = gr_grouped_run(&cached->run);
-    waits = 1 != rc;
-    rc = waits ? wait_for_others(cached, rc) : OMPI_SUCCESS;
-    if (OMPI_SUCCESS == rc) {
-        count(cached, start, waits, false);
-    }
-    return rc;
 }
 
 /* The op of a call as dispatch.c would leave it before the queue. */
@@ -287,12 +290,12 @@ bool mca_coll_gpuring_cached_begin(mca_coll_gpuring_module_t *module, const stru
     if (NULL == cached) {
         return false;
     }
-    begun->start = cached->timed ? gr_runtime_now() : 0;
+    begun->start = gr_call_start(&cached->counter);
     begun->rc = gr_queue_try_mail(cached->queue, &cached->run);
     begun->cached = cached;
     if (1 == begun->rc) {
         ++cached->queue->shown->seq;
-        count(cached, begun->start, false, true);
+        gr_count_started(&cached->counter, begun->start);
         begun->cached = NULL;
     }
     return true;
@@ -302,7 +305,7 @@ void mca_coll_gpuring_cached_go_on(const struct gr_cached_begun *begun, const st
                                    struct gr_mpi_op *op)
 {
     set_op(op, begun->cached, call);
-    op->base.start = begun->start;
+    op->base.start = 0 == begun->start ? gr_stats_now() : begun->start;
     if (GR_NO_MAIL == begun->rc) {
         mca_coll_gpuring_ops_start(&op, 1);
     } else {
@@ -335,7 +338,7 @@ void mca_coll_gpuring_cached_count(struct gr_call_counter *counter, const struct
         .id = op->base.id,
         .algo = GR_ALGO_MAILBOX,
         .bytes = gr_call_has_buffers(op->base.id) ? op->base.data.bytes : 0};
-    mca_coll_gpuring_counter_join(counter);
+    mca_coll_gpuring_counter_join(counter, op->base.comm->size, op->base.nonblocking);
 }
 
 /* What a barrier posts: any byte. */
@@ -367,7 +370,6 @@ static struct gr_cached_call *cached_new(const struct gr_mpi_op *op,
         cached->kind = *kind;
         mca_coll_gpuring_cached_count(&cached->counter, op);
         cached->queue = op->base.queue;
-        cached->timed = gr_stats_timed();
         gr_grouped_hand_over(&cached->run, &op->base.run.mailbox);
         cached->reduced = op->call;
         cached->run.whole.reducer.ctx = &cached->reduced;

@@ -55,7 +55,6 @@ struct gr_cached_call {
     struct gr_grouped_call run; /* blocking calls, one at a time: of now, or of the last one */
     const void *hosts[2];       /* its buffers: they are in host memory */
     struct gr_call reduced;     /* type and operation, for Open MPI's reduction */
-    bool timed;                 /* the times of calls are wanted */
     ptrdiff_t lowest;           /* allgatherv: of the displacements, in bytes, or 0 */
     /*
      * allgatherv, reduce_scatter: [rank]: elements or bytes of the block, as in run.whole.counts;
@@ -73,7 +72,7 @@ struct gr_call_cache {
     struct gr_cached_call *at[GR_CACHED_CALLS]; /* by the hash of their kinds; NULL: none. Owned */
     uint32_t
         missed[GR_CACHED_CALLS / 2]; /* [pair of places]: hash of the last kind not found there */
-    /* of the collective's last call, unless calls are timed; NULL: none */
+    /* of the collective's last call; NULL: none */
     struct gr_cached_call *last[GR_NSUPPORTED];
 };
 
@@ -99,16 +98,15 @@ struct gr_cached_call *mca_coll_gpuring_cached_find(struct gr_call_cache *cache,
                                                     struct gr_cached_call *last);
 
 /*
- * Do a blocking call that is cached, in its buffers; with its time, where calls are timed. OMPI
- * error code, with which the communicator has failed.
+ * Do a blocking call that is cached, in its buffers. OMPI error code, with which the communicator has
+ * failed.
  */
 int mca_coll_gpuring_cached_run(struct gr_cached_call *cached);
-int mca_coll_gpuring_cached_run_timed(struct gr_cached_call *cached);
 
 /* A nonblocking call that has begun as a cached one. */
 struct gr_cached_begun {
     struct gr_cached_call *cached; /* NULL: the call is done, and counted */
-    double start;                  /* when it began; 0: it is not timed */
+    double start;                  /* when it began; 0: that is not known */
     int rc;                        /* of gr_queue_try_mail() */
 };
 

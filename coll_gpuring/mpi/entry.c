@@ -24,11 +24,8 @@ __attribute__((noinline)) static int enter_other(mca_coll_gpuring_module_t *modu
     if (NULL != cache && OMPI_SUCCESS == gr_ompi_failure(&module->comm)) {
         cached = mca_coll_gpuring_cached_find(cache, call, last);
     }
-    if (NULL == cached) {
-        return mca_coll_gpuring_dispatch(module, call, &blocking);
-    }
-    return cached->timed ? mca_coll_gpuring_cached_run_timed(cached)
-                         : mca_coll_gpuring_cached_run(cached);
+    return NULL == cached ? mca_coll_gpuring_dispatch(module, call, &blocking)
+                          : mca_coll_gpuring_cached_run(cached);
 }
 
 /*

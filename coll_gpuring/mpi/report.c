@@ -20,6 +20,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef _Atomic unsigned long long counter_t;
 
@@ -31,7 +32,7 @@ static counter_t handovers[GR_NFALLBACKS];
 static counter_t fell_back[GR_NFALLBACKS], others[GR_NCALLS];
 
 /* For the report: sums as in struct gr_report_sums, by the members of struct gr_report_key. */
-static struct sums {
+static struct gr_sums {
     counter_t calls, bytes, ns, wait_ns, bus_bytes;
     counter_t least_ns; /* of a call that waited, for how long is not known; 0: none */
 } sums[2][2][GR_NSUPPORTED][GR_NALGOS_ALL][GR_NSIZE_CLASSES];
@@ -82,9 +83,103 @@ static void count(enum gr_call_id id, int algo, uint64_t n, size_t size)
     add(&by_algo[algo], n);
 }
 
-/* ---- calls that cached ones count ---- */
+/* ---- calls ---- */
 
-static struct gr_call_counter *counters; /* of all cached calls */
+/* Factor from algbw to busbw; docs/measuring.md. */
+static double bus_factor(enum gr_coll coll, int ranks)
+{
+    double share = (double) (ranks - 1) / ranks;
+
+    switch (coll) {
+    case GR_COLL_ALLREDUCE:
+        return 2 * share;
+    case GR_COLL_ALLGATHER:
+    case GR_COLL_REDUCE_SCATTER:
+        return share;
+    default:
+        return 1;
+    }
+}
+
+/* Bytes of a rank's part of a call: of collectives with a block for each rank, a block. */
+static size_t part_bytes(enum gr_call_id id, int ranks, size_t size)
+{
+    switch (gr_calls[id].coll) {
+    case GR_COLL_ALLGATHER:
+    case GR_COLL_REDUCE_SCATTER:
+    case GR_COLL_ALLTOALL:
+        return size / (size_t) ranks;
+    default:
+        return size;
+    }
+}
+
+/* What an exchange of small messages takes at most, where no rank is late; ns. */
+static unsigned long long exchange_ns(int ranks, size_t size)
+{
+    return 1000 * (1 + (unsigned) ranks / 8) + size;
+}
+
+/*
+ * What of a call's time is waiting for late ranks, where only that it waited is known: what the call
+ * took longer than an exchange, or than the quickest call of its row that waited, too. exchange: of
+ * exchange_ns().
+ */
+static unsigned long long wait_of(struct gr_sums *row, unsigned long long ns,
+                                  unsigned long long exchange)
+{
+    unsigned long long least = atomic_load_explicit(&row->least_ns, memory_order_relaxed);
+
+    least = 0 == least || least > exchange ? exchange : least;
+    least = least > ns ? ns : least;
+    atomic_store_explicit(&row->least_ns, least, memory_order_relaxed);
+    return ns - least;
+}
+
+static struct gr_sums *row_of(enum gr_call_id id, int algo, bool device, bool nonblocking,
+                              int ranks, size_t size)
+{
+    return &sums[nonblocking][device][id][algo][gr_size_class(part_bytes(id, ranks, size))];
+}
+
+/* Add n calls of one kind to their row; ns and wait_ns: of all of them. */
+static void sum_calls(struct gr_sums *row, enum gr_call_id id, int ranks, size_t size, uint64_t n,
+                      unsigned long long ns, unsigned long long wait_ns)
+{
+    add(&row->calls, n);
+    add(&row->bytes, n * size);
+    add(&row->ns, ns);
+    add(&row->wait_ns, wait_ns);
+    add(&row->bus_bytes,
+        (unsigned long long) ((double) (n * size) * bus_factor(gr_calls[id].coll, ranks)));
+}
+
+void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t size,
+                   const struct gr_call_time *time)
+{
+    unsigned long long ns, wait_ns = 0;
+    struct gr_sums *row;
+
+    count(id, algo, 1, size);
+    if (device) {
+        add(&on_device[id], 1);
+    }
+    if (NULL == time) {
+        return;
+    }
+    row = row_of(id, algo, device, time->nonblocking, ranks, size);
+    ns = (unsigned long long) (1e3 * time->us);
+    if (!time->nonblocking) {
+        wait_ns = 0 > time->wait_us          ? wait_of(row, ns, exchange_ns(ranks, size))
+                  : time->wait_us < time->us ? (unsigned long long) (1e3 * time->wait_us)
+                                             : ns;
+    }
+    sum_calls(row, id, ranks, size, 1, ns, wait_ns);
+}
+
+/* ---- small calls of one kind ---- */
+
+static struct gr_call_counter *counters; /* of all kinds */
 static gr_lock_t counters_lock;
 
 /* Add the counter's calls that were not added yet. */
@@ -96,8 +191,35 @@ static void add_calls(struct gr_call_counter *c)
     count(c->id, c->algo, n, c->bytes);
 }
 
-void mca_coll_gpuring_counter_join(struct gr_call_counter *c)
+/* The same for the report's sums: the calls that were not timed are like those that were. */
+static void add_times(struct gr_call_counter *c)
 {
+    struct gr_call_times *t = c->times;
+    uint64_t n;
+    double share, us, wait_us;
+
+    if (NULL == t) {
+        return;
+    }
+    n = atomic_load_explicit(&c->calls, memory_order_relaxed) - t->summed;
+    share = t->standing > 0 ? (double) n / (double) t->standing : 0;
+    us = share * t->us + t->long_us;
+    wait_us = t->nonblocking ? 0 : share * t->wait_us + t->long_us;
+    sum_calls(t->row, c->id, t->ranks, c->bytes, n, (unsigned long long) (1e3 * us),
+              wait_us > 0 ? (unsigned long long) (1e3 * wait_us) : 0);
+    t->summed += n;
+    t->standing = 0;
+    t->us = t->wait_us = t->long_us = 0;
+}
+
+void mca_coll_gpuring_counter_join(struct gr_call_counter *c, int ranks, bool nonblocking)
+{
+    c->times = gr_stats_timed() ? gr_calloc(1, sizeof(*c->times)) : NULL;
+    if (NULL != c->times) {
+        c->times->row = row_of(c->id, c->algo, false, nonblocking, ranks, c->bytes);
+        c->times->ranks = ranks;
+        c->times->nonblocking = nonblocking;
+    }
     gr_lock(&counters_lock);
     GR_PUSH(c, counters);
     c->at = &counters;
@@ -115,27 +237,57 @@ void mca_coll_gpuring_counter_leave(struct gr_call_counter *c)
         c->next->at = c->at;
     }
     add_calls(c);
+    add_times(c);
     gr_unlock(&counters_lock);
+    free(c->times);
 }
 
-/* ---- counters ---- */
+/* What a call of a kind takes longer than the quickest, at most, unless it was interrupted. */
+#define LEEWAY_US 20
 
-static void add_all_calls(void)
+/* How many calls a timed one stands for; us: its time without a long wait. */
+static uint64_t stands_for(struct gr_call_times *t, double us)
+{
+    t->least_us = 0 < t->least_us && t->least_us < us ? t->least_us : us;
+    return t->next < GR_TIMED_FIRST || us > t->least_us + LEEWAY_US ? 1 : GR_TIMED_EACH;
+}
+
+void mca_coll_gpuring_count_timed(struct gr_call_counter *c, double start, bool waits,
+                                  double long_us)
+{
+    struct gr_call_times *t = c->times;
+    double us = 1e6 * (gr_runtime_now() - start), wait_us = 0;
+    uint64_t n = stands_for(t, us - long_us);
+
+    if (waits) {
+        wait_us = 1e-3 * (double) wait_of(t->row, (unsigned long long) (1e3 * us),
+                                          exchange_ns(t->ranks, c->bytes));
+    }
+    t->standing += n;
+    t->us += (double) n * (us - long_us);
+    t->wait_us += (double) n * (wait_us - long_us);
+    t->next += t->next + 1 < GR_TIMED_FIRST ? 1 : GR_TIMED_EACH;
+    gr_count_call(c);
+}
+
+static void for_all_counters(void (*each)(struct gr_call_counter *c))
 {
     struct gr_call_counter *c;
 
     gr_lock(&counters_lock);
     for (c = counters; NULL != c; c = c->next) {
-        add_calls(c);
+        each(c);
     }
     gr_unlock(&counters_lock);
 }
+
+/* ---- counters ---- */
 
 /* For MPI_T: the value of a counter. */
 static int read_counter(const struct mca_base_pvar_t *variable, void *value, void *object)
 {
     (void) object;
-    add_all_calls();
+    for_all_counters(add_calls);
     *(unsigned long long *) value = atomic_load((counter_t *) variable->ctx);
     return OMPI_SUCCESS;
 }
@@ -191,84 +343,6 @@ int mca_coll_gpuring_stats_register(void)
     return rc;
 }
 
-/* Factor from algbw to busbw; docs/measuring.md. */
-static double bus_factor(enum gr_coll coll, int ranks)
-{
-    double share = (double) (ranks - 1) / ranks;
-
-    switch (coll) {
-    case GR_COLL_ALLREDUCE:
-        return 2 * share;
-    case GR_COLL_ALLGATHER:
-    case GR_COLL_REDUCE_SCATTER:
-        return share;
-    default:
-        return 1;
-    }
-}
-
-/* Bytes of a rank's part of a call: of collectives with a block for each rank, a block. */
-static size_t part_bytes(enum gr_call_id id, int ranks, size_t size)
-{
-    switch (gr_calls[id].coll) {
-    case GR_COLL_ALLGATHER:
-    case GR_COLL_REDUCE_SCATTER:
-    case GR_COLL_ALLTOALL:
-        return size / (size_t) ranks;
-    default:
-        return size;
-    }
-}
-
-/* What an exchange of small messages takes at most, where no rank is late; ns. */
-static unsigned long long exchange_ns(int ranks, size_t size)
-{
-    return 1000 * (1 + (unsigned) ranks / 8) + size;
-}
-
-/*
- * What of a call's time is waiting for late ranks; exchange: of the same, in ns. Where only that it
- * waited is known, it is what the call took longer than an exchange, or than the quickest call of
- * its row that waited, too.
- */
-static unsigned long long wait_of(struct sums *row, const struct gr_call_time *time,
-                                  unsigned long long ns, unsigned long long exchange)
-{
-    unsigned long long least;
-
-    if (time->wait_us >= 0) {
-        return time->wait_us < time->us ? (unsigned long long) (1e3 * time->wait_us) : ns;
-    }
-    least = atomic_load_explicit(&row->least_ns, memory_order_relaxed);
-    least = 0 == least || least > exchange ? exchange : least;
-    least = least > ns ? ns : least;
-    atomic_store_explicit(&row->least_ns, least, memory_order_relaxed);
-    return ns - least;
-}
-
-void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t size,
-                   const struct gr_call_time *time)
-{
-    struct sums *row;
-    unsigned long long ns;
-
-    count(id, algo, 1, size);
-    if (device) {
-        add(&on_device[id], 1);
-    }
-    if (NULL == time) {
-        return;
-    }
-    row = &sums[time->nonblocking][device][id][algo][gr_size_class(part_bytes(id, ranks, size))];
-    ns = (unsigned long long) (1e3 * time->us);
-    add(&row->calls, 1);
-    add(&row->bytes, size);
-    add(&row->ns, ns);
-    add(&row->wait_ns, time->nonblocking ? 0 : wait_of(row, time, ns, exchange_ns(ranks, size)));
-    add(&row->bus_bytes,
-        (unsigned long long) ((double) size * bus_factor(gr_calls[id].coll, ranks)));
-}
-
 void gr_stats_zero_copy(enum gr_call_id id)
 {
     add(&zero_copy[id], 1);
@@ -292,9 +366,10 @@ void mca_coll_gpuring_stats_other(enum gr_call_id id)
 size_t mca_coll_gpuring_report_rows(struct gr_report_row *rows, size_t most)
 {
     const size_t all = sizeof(sums) / sizeof(sums[0][0][0][0][0]);
-    const struct sums *from = &sums[0][0][0][0][0];
+    const struct gr_sums *from = &sums[0][0][0][0][0];
     size_t k, n = 0;
 
+    for_all_counters(add_times);
     for (k = 0; k < all; k++) {
         size_t at = k / GR_NSIZE_CLASSES, row = at / GR_NALGOS_ALL;
 
@@ -321,7 +396,7 @@ size_t mca_coll_gpuring_report_rows(struct gr_report_row *rows, size_t most)
 
 uint64_t mca_coll_gpuring_report_done(enum gr_call_id id)
 {
-    add_all_calls();
+    for_all_counters(add_calls);
     return calls[id];
 }
 

@@ -57,7 +57,7 @@ static bool is_first(void)
 
 void mca_coll_gpuring_report_open(void)
 {
-    self.began = gr_stats_timed() ? gr_runtime_now() : 0;
+    self.began = gr_stats_now();
 }
 
 void mca_coll_gpuring_report_comm(struct ompi_communicator_t *comm, bool ours)

@@ -166,29 +166,25 @@ static int fail_start(mca_coll_gpuring_request_t *request, int rc)
 static inline bool start_cached(mca_coll_gpuring_request_t *request)
 {
     struct gr_op *op = &request->op.base;
-    double start = 0;
+    double start;
     int rc;
 
     if (!request->cached) {
         return false;
     }
-    if (gr_stats_timed()) {
-        start = gr_runtime_now();
-    }
+    start = gr_call_start(&request->counter);
     rc = gr_queue_try_mail(request->queue, &op->run.mailbox);
     if (GR_NO_MAIL == rc) {
         return false;
     }
     request->super.super.req_state = OMPI_REQUEST_ACTIVE;
     request->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
-    op->start = start;
     if (1 != rc) {
         request->super.super.req_complete = REQUEST_PENDING;
+        op->start = 0 == start ? gr_stats_now() : start;
         gr_queue_go_on(op);
-    } else if (0 == start) {
-        gr_count_call(&request->counter);
     } else {
-        gr_op_count(op, false);
+        gr_count_started(&request->counter, start);
     }
     return true;
 }

@@ -7,9 +7,9 @@
 
 #include "mpi/ompi.h"
 
-#include "comm/runtime.h"
 #include "mpi/module.h"
 #include "mpi/op.h"
+#include "mpi/runtime.h"
 
 BEGIN_C_DECLS
 

@@ -10,6 +10,11 @@
 #include "comm/process.h"
 #include "comm/runtime.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 BEGIN_C_DECLS
 
 /* This process. */
@@ -91,9 +96,82 @@ static inline int gr_ompi_failure(struct gr_comm *comm)
 
 /* ---- counters for MPI_T, and the report that a job can end with (report.c, report.h) ---- */
 
-/* From now on, until it leaves, the process's counters have the counter's calls, too. Borrowed. */
-void mca_coll_gpuring_counter_join(struct gr_call_counter *c);
+/*
+ * The time of small calls of one kind, for the report. Reading the clock would take longer than much
+ * of such a call. So the first GR_TIMED_FIRST calls are timed, then one in GR_TIMED_EACH, which
+ * stands for the calls since the last one, unless the system has interrupted it. Nothing foretells a
+ * long wait: its time is taken of every call, and is no part of the others.
+ */
+struct gr_call_times {
+    uint64_t next;       /* number of the call that is timed next */
+    double least_us;     /* of the calls that were timed, without long waits; 0: none was */
+    struct gr_sums *row; /* of the report */
+    int ranks;           /* of the calls' communicator */
+    bool nonblocking;    /* or persistent */
+    uint64_t summed;     /* calls whose times have gone to the row */
+    /* not yet there: */
+    double long_us;    /* long waits of all calls */
+    uint64_t standing; /* calls that the timed ones stand for */
+    double us;         /* their time, without long waits */
+    double wait_us;    /* waiting in that; below 0 where long waits have some of the moving */
+};
+#define GR_TIMED_FIRST 16
+#define GR_TIMED_EACH 17 /* a prime: loops in programs repeat other numbers of calls */
+
+/* Small calls of one kind, counted where they are made: one thread at a time counts. */
+struct gr_call_counter {
+    _Atomic uint64_t calls;
+    struct gr_call_times *times; /* NULL: there is no report. Owned by report.c */
+    enum gr_call_id id;
+    int algo;     /* their algorithm */
+    size_t bytes; /* of each */
+
+    /* Private to report.c. */
+    uint64_t added;                     /* of calls: to the process's counters */
+    struct gr_call_counter *next, **at; /* at: what points here */
+};
+
+/*
+ * From now on, until it leaves, the process's counters and report have the calls of a counter, too.
+ * Its id, algo and bytes are set. ranks, nonblocking: as in struct gr_call_times. Borrowed.
+ */
+void mca_coll_gpuring_counter_join(struct gr_call_counter *c, int ranks, bool nonblocking);
 void mca_coll_gpuring_counter_leave(struct gr_call_counter *c);
+
+/* Whether the call that begins is to be timed. */
+static inline bool gr_call_is_timed(const struct gr_call_counter *c)
+{
+    return NULL != c->times &&
+           c->times->next == atomic_load_explicit(&c->calls, memory_order_relaxed);
+}
+
+/* Count a call that is done. */
+static inline void gr_count_call(struct gr_call_counter *c)
+{
+    atomic_store_explicit(&c->calls, atomic_load_explicit(&c->calls, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+/*
+ * The same for a call that was to be timed. start: when it began, as gr_runtime_now() has it. waits:
+ * whether it waited for other ranks; long_us: of that, in a long wait, which times->long_us has.
+ */
+void mca_coll_gpuring_count_timed(struct gr_call_counter *c, double start, bool waits,
+                                  double long_us);
+
+/* When a call begins, in seconds; 0: it is not to be timed. And its end, unless it has waited. */
+static inline double gr_call_start(const struct gr_call_counter *c)
+{
+    return gr_call_is_timed(c) ? gr_runtime_now() : 0;
+}
+static inline void gr_count_started(struct gr_call_counter *c, double start)
+{
+    if (0 == start) {
+        gr_count_call(c);
+    } else {
+        mca_coll_gpuring_count_timed(c, start, false, 0);
+    }
+}
 
 int mca_coll_gpuring_stats_register(void);
 const char *mca_coll_gpuring_fallback_name(int reason);

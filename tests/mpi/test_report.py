@@ -70,6 +70,14 @@ def waits_apart(job):
     return wait_most > 100000 and max(wait_least, move_most) < wait_most / 2
 
 
+def waits_once(job):
+    """Of most calls only a long wait is timed. Rank 1 comes 20 ms late to each of 100: others wait about as long, and no
+    longer than the job runs."""
+    row, *_, total = json.loads(JSON.read_text())
+    waits = 100 * row["wait_us_most"] / 1e6
+    return row["calls"] == 100 and 100 * 0.02 / 4 < waits < total["run_s"] / total["ranks"]
+
+
 def classes(job):
     """Calls and class of each row."""
     return [re.search(r"host +\S+ +(\d+) .* ((?:to|above) .*iB)", line).groups() for line in job.lines("^# allreduce +host")]
@@ -123,6 +131,8 @@ barrier   1      0-B
 allreduce 1      8-B     mailbox_bytes=0
 allreduce 100000 800-KB  algorithm=flat
 allreduce 100000 800-KB  algorithm=tree"""),
+    row("a late rank, 100 calls: their waits are in the sum once", 2, calls(f"report=json:{JSON}", "allreduce 100 1 1 0.02"),
+        ended, wants(waits_once, "waits of 20 ms"), libmpi=LIBMPI),
     row("calls of each size class have a row", 2, calls("report=summary algorithm=flat mailbox_bytes=0",
                                                          "allreduce 2 1,1000,2000,100000,200000"), ended,
         wants(lambda job: classes(job) == [("2", "to 1 KiB"), ("4", "to 64 KiB"), ("2", "to 1 MiB"), ("2", "above 1 MiB")],
