@@ -89,8 +89,8 @@ struct gr_executor {
     bool (*abort)(struct gr_op *op, bool here);
 
     /*
-     * Release what start and poll took, and count the call if rc is 0. Returns rc, or
-     * the error of what was still to be done.
+     * Release what start and poll took, and set op->count for where the call succeeds. Returns rc,
+     * or the error of what was still to be done.
      */
     int (*finish)(struct gr_op *op, int rc);
 

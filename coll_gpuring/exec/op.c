@@ -72,19 +72,14 @@ void gr_op_over(struct gr_op *op, int rc)
         gr_op_report_failure(op, GR_ERR_FAILED, "", gr_error_text(rc));
     }
     op->rc = rc;
+    op->count = GR_COUNT_NONE;
     if (is_started(op)) {
         set_result(op, op->exec->finish(op, rc));
     }
     op->phase = GR_OP_OVER;
 }
 
-void gr_op_end(struct gr_op *op, int rc)
-{
-    set_result(op, rc);
-    op->phase = GR_OP_DONE;
-}
-
-void gr_op_count(const struct gr_op *op, bool zero_copy)
+static void count(const struct gr_op *op)
 {
     bool timed = 0 != op->start;
     struct gr_call_time time = {.us = timed ? 1e6 * (gr_runtime_now() - op->start) : 0,
@@ -93,9 +88,18 @@ void gr_op_count(const struct gr_op *op, bool zero_copy)
 
     gr_stats_call(op->id, op->choice.algo, op->exec->on_device, op->queue->team->p,
                   gr_call_has_buffers(op->id) ? op->data.bytes : 0, timed ? &time : NULL);
-    if (zero_copy) {
+    if (GR_COUNT_ZERO_COPY == op->count) {
         gr_stats_zero_copy(op->id);
     }
+}
+
+void gr_op_end(struct gr_op *op, int rc)
+{
+    set_result(op, rc);
+    if (0 == op->rc && GR_COUNT_NONE != op->count) {
+        count(op);
+    }
+    op->phase = GR_OP_DONE;
 }
 
 void gr_op_abort(struct gr_op *op, bool here, int rc)

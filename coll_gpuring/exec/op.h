@@ -203,6 +203,13 @@ enum gr_op_setup {
     GR_SETUPS_OF_OP
 };
 
+/* How an op is counted when it has succeeded. */
+enum gr_op_count {
+    GR_COUNT_NONE,     /* it is not: no executor did it, or one that counts it as a fallback */
+    GR_COUNT_COPIED,   /* as a call */
+    GR_COUNT_ZERO_COPY /* the same; see gr_stats_zero_copy() */
+};
+
 /* What all ranks know alike about the buffers of a call. */
 struct gr_op_agreed {
     bool devices;   /* some rank's buffer is on a device */
@@ -249,6 +256,7 @@ struct gr_op {
     double wait_us;   /* as in struct gr_call_time, as far as it is known now */
 
     enum gr_op_phase phase; /* where it is */
+    enum gr_op_count count; /* set by the executor's finish */
     int rc;                 /* 0, or GR_ERR_...; valid in GR_OP_DONE */
     /* reason for GR_ERR_FALLBACK: the call is left to the saved collective */
     enum gr_fallback_reason fallback;
@@ -350,13 +358,10 @@ void gr_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq
 void gr_op_over(struct gr_op *op, int rc);
 
 /*
- * For mpi/, of an op that is over: its output is where it belongs, or op->rc or rc says what went
- * wrong. Sets GR_OP_DONE.
+ * For mpi/, of an op that is over: its output is where it belongs, and it is counted, or op->rc or rc
+ * says what went wrong. Sets GR_OP_DONE.
  */
 void gr_op_end(struct gr_op *op, int rc);
-
-/* For executors: count a successful call. zero_copy: see gr_stats_zero_copy(). */
-void gr_op_count(const struct gr_op *op, bool zero_copy);
 
 /*
  * The op fails with rc: abort its executor. The op is finished when no other rank uses its buffers

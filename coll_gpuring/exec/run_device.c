@@ -178,9 +178,8 @@ static int device_finish(struct gr_op *op, int rc)
 {
     struct gr_gpu_op *run = &op->run.device.op;
 
-    if (0 == rc) {
-        gr_op_count(op, run->mapped > 0);
-    } else {
+    op->count = run->mapped > 0 ? GR_COUNT_ZERO_COPY : GR_COUNT_COPIED;
+    if (0 != rc) {
         gr_gpu_op_abort(run);
     }
     stop_writing(op);

@@ -347,9 +347,9 @@ int gr_host_finish(struct gr_op *op, int rc)
 {
     double late = 1e-3 * (double) op->run.host.arrival.late;
 
+    op->count = op->run.host.op.zero_copies > 0 ? GR_COUNT_ZERO_COPY : GR_COUNT_COPIED;
     if (0 == rc) {
         op->wait_us = late > op->wait_us ? late : op->wait_us;
-        gr_op_count(op, op->run.host.op.zero_copies > 0);
     } else {
         gr_host_withdraw(&op->run.host.op);
     }

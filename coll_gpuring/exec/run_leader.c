@@ -144,8 +144,8 @@ static int leader_finish(struct gr_op *op, int rc)
 {
     const struct gr_leader_run *run = &op->run.leader.run;
 
+    op->count = run->copied[0] || run->copied[1] ? GR_COUNT_COPIED : GR_COUNT_ZERO_COPY;
     if (0 == rc) {
-        gr_op_count(op, !run->copied[0] && !run->copied[1]);
         warn_refused(op);
     }
     stop_writing(op);

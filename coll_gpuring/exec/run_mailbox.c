@@ -98,9 +98,7 @@ static bool mailbox_abort(struct gr_op *op, bool here)
 
 static int mailbox_finish(struct gr_op *op, int rc)
 {
-    if (0 == rc) {
-        gr_op_count(op, false);
-    }
+    op->count = GR_COUNT_COPIED;
     return rc;
 }
 

@@ -97,7 +97,7 @@ static void serve(struct gr_op *op)
         prepare(op);
         return;
     }
-    gr_op_end(op, op->rc);
+    gr_op_end(op, 0 == op->rc ? call_of(op)->unpacks : op->rc);
     if (op->nonblocking) {
         complete(op);
     }

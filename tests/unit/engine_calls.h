@@ -42,6 +42,7 @@ struct call {
     struct what what;
     struct ex_buffers buffers;
     unsigned char *tmp; /* owned */
+    int unpacks;        /* what unpacking its output returns: 0, or GR_ERR_... */
     /* of a nonblocking call: whether it is complete, and how it ended */
     bool complete;
     int rc, algo;

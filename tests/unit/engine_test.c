@@ -159,6 +159,53 @@ static void nonblocking_calls(void **state)
     run_world(5, run_pending, ROUNDS * (PENDING + 1));
 }
 
+/* ---- unpacking the output fails ---- */
+
+static _Atomic size_t unpacked; /* elements of the call */
+
+static void run_unpacked(struct rr_rank *rank)
+{
+    struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_I32, .count = unpacked};
+    struct call *call = call_new(false);
+
+    call->unpacks = GR_ERR_NOMEM;
+    /* its own error, or, from another rank, that the communicator has failed */
+    if (0 == call_do(rank, call, &what)) {
+        abort();
+    }
+    call_free(call);
+}
+
+static void run_unpacked_later(struct rr_rank *rank)
+{
+    struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_I32, .count = unpacked};
+    struct call *call = call_new(true);
+
+    call->unpacks = GR_ERR_NOMEM;
+    call_start(rank, call, &what);
+    if (0 == call_finish(call)) {
+        abort();
+    }
+    call_free(call);
+}
+
+/* A call whose results did not get where they belong is not counted: by a mailbox, and by steps. */
+static void calls_that_fail_at_their_end(void **state)
+{
+    void (*const forms[])(struct rr_rank * rank) = {run_unpacked, run_unpacked_later};
+    int k;
+
+    for (k = 0; k < 4; k++) {
+        struct rr_world *world = rr_world_new(2, (size_t) 64 << 20);
+
+        assert_non_null(world);
+        unpacked = k < 2 ? 1 : 20000;
+        rr_run(world, forms[k % 2]);
+        assert_int_equal(world->calls, 0);
+        rr_world_free(world);
+    }
+}
+
 /* ---- links refused: one rank has no shared memory for them ---- */
 
 #define POOR 1 /* the rank */
@@ -397,11 +444,17 @@ static void withdrawn_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocking_calls), cmocka_unit_test(forced_algorithms),
-        cmocka_unit_test(all_roots),      cmocka_unit_test(nonblocking_calls),
-        cmocka_unit_test(refused_links),  cmocka_unit_test(broken_setup),
-        cmocka_unit_test(lost_in_setup),  cmocka_unit_test(single_copy_is_tested_for_links),
-        cmocka_unit_test(single_copy),    cmocka_unit_test(withdrawn_messages),
+        cmocka_unit_test(blocking_calls),
+        cmocka_unit_test(forced_algorithms),
+        cmocka_unit_test(all_roots),
+        cmocka_unit_test(nonblocking_calls),
+        cmocka_unit_test(refused_links),
+        cmocka_unit_test(broken_setup),
+        cmocka_unit_test(lost_in_setup),
+        cmocka_unit_test(single_copy_is_tested_for_links),
+        cmocka_unit_test(single_copy),
+        cmocka_unit_test(withdrawn_messages),
+        cmocka_unit_test(calls_that_fail_at_their_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
