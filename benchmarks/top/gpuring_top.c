@@ -26,7 +26,8 @@ static const char usage[] =
     "\n"
     "  PID          processes (all of this user; as root, all)\n"
     "  -a           also communicators on which no rank waits\n"
-    "  -s SECONDS   print again after so many seconds, until there are no ranks (once)\n"
+    "  -s SECONDS   print again after so many seconds, until there are no ranks (once); then also\n"
+    "               how long a rank that does not wait has begun no call\n"
     "  -h, --help   print this text\n"
     "\n"
     "Ranks on other nodes are not seen: run gpuring_top there, too. The exit status is 1 where "
@@ -73,25 +74,30 @@ static void print_line(const char *text)
     puts(text);
 }
 
-/* False: there are no ranks. */
-static bool print_once(const struct options *o)
+/* before: rows of the last look, or none; becomes those of this one. False: there are no ranks. */
+static bool print_once(const struct options *o, struct gr_public_rows *before)
 {
     struct gr_public_rows rows = gr_public_read(o->pids, o->npids);
-    bool seen = rows.n > 0;
+    double now = gr_now();
 
-    gr_public_print(&rows, gr_now(), o->all, print_line);
+    if (o->seconds > 0) {
+        gr_public_compare(&rows, before, now);
+    }
+    gr_public_print(&rows, now, o->all, print_line);
     fflush(stdout);
-    free(rows.row);
-    return seen;
+    free(before->row);
+    *before = rows;
+    return rows.n > 0;
 }
 
 int main(int argc, char **argv)
 {
     struct options o = {.seconds = 0};
+    struct gr_public_rows rows = {NULL, 0};
     bool seen;
 
     parse(&o, argc, argv);
-    seen = print_once(&o);
+    seen = print_once(&o, &rows);
     if (!seen) {
         errx(EXIT_WRONG,
              "no ranks with gpuring to be seen here: none of this user%s has a "
@@ -101,8 +107,9 @@ int main(int argc, char **argv)
     while (o.seconds > 0 && seen) {
         usleep((useconds_t) (o.seconds * 1e6));
         puts("");
-        seen = print_once(&o);
+        seen = print_once(&o, &rows);
     }
+    free(rows.row);
     free(o.pids);
     return EXIT_RIGHT;
 }

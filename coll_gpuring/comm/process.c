@@ -2,6 +2,7 @@
 /* What a process has once: the values of parameters, slow locks, the pool of its links. */
 #include "comm/process.h"
 
+#include "comm/collectives.h"
 #include "comm/params.h"
 #include "comm/runtime.h"
 
@@ -30,11 +31,24 @@ struct gr_pool *gr_process_pool(struct gr_process *process)
     return process->pool;
 }
 
+_Static_assert(GR_NCALLS <= GR_PUBLIC_NAMES, "the page names all calls");
+
+static struct gr_public_page *open_page(void)
+{
+    struct gr_public_page *page = gr_public_open();
+    uint32_t k;
+
+    for (k = 0; NULL != page && k < GR_NCALLS; k++) {
+        gr_public_set_name(page, k, gr_calls[k].name);
+    }
+    return page;
+}
+
 struct gr_public_page *gr_process_page(struct gr_process *process)
 {
     pthread_mutex_lock(&process->lock);
     if (NULL == process->page) {
-        process->page = gr_public_open();
+        process->page = open_page();
     }
     pthread_mutex_unlock(&process->lock);
     return process->page;

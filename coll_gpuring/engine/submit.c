@@ -17,6 +17,7 @@
 
 #include "base/errors.h"
 #include "link/fifo.h"
+#include "link/public.h"
 #include "link/team.h"
 #include "sched/sched.h"
 
@@ -79,7 +80,7 @@ int gr_op_decide(struct gr_op_queue *queue, struct gr_op *op, enum gr_agreement_
     int rc = 0;
 
     op->data.spec.torus = comm->torus;
-    op->seq = ++queue->shown->seq;
+    op->seq = gr_public_begin_call(queue->shown, op->id);
     if (op->persistent && gr_network_wanted(queue)) {
         rc = measure_now(queue, op);
         if (0 != rc) {

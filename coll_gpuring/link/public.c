@@ -71,6 +71,13 @@ void gr_public_close(struct gr_public_page *page)
     }
 }
 
+void gr_public_set_name(struct gr_public_page *page, uint32_t call, const char *name)
+{
+    if (call < GR_PUBLIC_NAMES) {
+        snprintf(page->names[call], sizeof(page->names[call]), "%s", name);
+    }
+}
+
 /* ---- a queue's record ---- */
 
 /* Begin or end a change. Two threads may write at once: then texts may mix, no more. */
@@ -84,6 +91,7 @@ static void fill(struct gr_public_queue *queue, const struct gr_public_comm *com
 {
     change(queue);
     queue->seq = 0;
+    queue->call = 0;
     queue->comm = *comm;
     memset(&queue->wait, 0, sizeof(queue->wait));
     change(queue);
@@ -179,15 +187,23 @@ static bool copy_steady(const struct gr_public_queue *queue, struct gr_public_ro
 }
 
 /* False: there is no such record. */
-static bool copy_queue(const struct gr_public_queue *queue, double now, struct gr_public_row *row)
+static bool copy_queue(const struct gr_public_page *page, const struct gr_public_queue *queue,
+                       double now, struct gr_public_row *row)
 {
-    uint32_t kind = atomic_load_explicit(&queue->kind, memory_order_acquire);
+    uint32_t kind = atomic_load_explicit(&queue->kind, memory_order_acquire), call;
 
     if (GR_PUBLIC_FREE == kind || kind >= GR_NPUBLIC) {
         return false;
     }
     row->kind = (enum gr_public_kind) kind;
     row->seq = *(const volatile uint64_t *) &queue->seq;
+    call = *(const volatile uint32_t *) &queue->call;
+    row->last[0] = '\0';
+    if (row->seq > 0 && call < GR_PUBLIC_NAMES) {
+        memcpy(row->last, page->names[call], sizeof(row->last));
+        clean(row->last, sizeof(row->last));
+    }
+    row->still = 0;
     if (!copy_steady(queue, row)) {
         memset(&row->wait, 0, sizeof(row->wait)); /* the communicator is seldom written */
     }
@@ -209,7 +225,7 @@ size_t gr_public_copy(const struct gr_public_page *page, double now,
         return 0;
     }
     for (k = 0; k < GR_PUBLIC_QUEUES; k++) {
-        if (copy_queue(&page->queues[k], now, &rows[n])) {
+        if (copy_queue(page, &page->queues[k], now, &rows[n])) {
             memcpy(rows[n].host, page->host, sizeof(rows[n].host));
             clean(rows[n].host, sizeof(rows[n].host));
             rows[n].asked = moment(page->asked, now);
@@ -356,6 +372,20 @@ struct gr_public_rows gr_public_of(const struct gr_public_rows *rows,
     return k < rows->n ? group_at(rows, k) : (struct gr_public_rows) {NULL, 0};
 }
 
+void gr_public_compare(struct gr_public_rows *rows, const struct gr_public_rows *before, double now)
+{
+    struct gr_public_row *row;
+    size_t k;
+
+    for (row = rows->row; row < rows->row + rows->n; row++) {
+        for (k = 0; k < before->n &&
+                    (before->row[k].pid != row->pid || 0 != compare_groups(&before->row[k], row));
+             k++) {
+        }
+        row->still = k < before->n && before->row[k].seq == row->seq ? before->row[k].still : now;
+    }
+}
+
 bool gr_public_waits(const struct gr_public_row *row, double now)
 {
     return 0 != row->wait.since && now - row->wait.looked < STALE && !row->stopped;
@@ -379,15 +409,31 @@ static const struct gr_public_row *waits_elsewhere(const struct gr_public_rows *
     return NULL;
 }
 
+/* What the rank of a row without a wait has done last; "": nothing. */
+static void describe_last(const struct gr_public_row *row, double now, char *text, size_t size)
+{
+    size_t used;
+
+    text[0] = '\0';
+    if (0 != row->wait.since || '\0' == row->last[0]) {
+        return;
+    }
+    used = (size_t) snprintf(text, size, "; last call: %s", row->last);
+    if (0 != row->still && used < size) {
+        snprintf(text + used, size - used, ", none for %.0f s", now - row->still);
+    }
+}
+
 static void print_row(const struct gr_public_rows *rows, const struct gr_public_row *row,
                       double now, void (*line)(const char *text))
 {
     const struct gr_public_row *other = waits_elsewhere(rows, row, now);
     const struct gr_public_wait *wait = &row->wait;
-    char text[512], since[24] = "-", state[400];
+    char text[512], since[24] = "-", state[400], last[80];
 
+    describe_last(row, now, last, sizeof(last));
     if (row->stopped) {
-        snprintf(state, sizeof(state), "stopped");
+        snprintf(state, sizeof(state), "stopped%s", last);
     } else if (gr_public_waits(row, now)) {
         snprintf(state, sizeof(state), "%s", wait->what);
     } else if (0 != wait->since && NULL == other) {
@@ -397,7 +443,8 @@ static void print_row(const struct gr_public_rows *rows, const struct gr_public_
         snprintf(state, sizeof(state), "in %s of %s (id %u), %s", other->wait.call,
                  other->comm.name, other->comm.id, kind_names[other->kind]);
     } else {
-        snprintf(state, sizeof(state), "not waiting here: computes, or is in another library");
+        snprintf(state, sizeof(state), "not waiting here: computes, or is in another library%s",
+                 last);
     }
     if (0 != wait->since) {
         snprintf(since, sizeof(since), "%.0f s", now - wait->since);

@@ -9,9 +9,9 @@
  * the job does nothing for them. A process that gets no segment has private memory instead: it works
  * as always, and nobody sees it.
  *
- * The owner counts its calls in the page. The rest of a record is written when a queue is made, and,
- * below a counter that is odd meanwhile, each 0.1 s while a rank waits. A reader takes nothing for
- * granted: it copies a record, and checks the copy.
+ * The owner counts its calls in the page, and says which the last one is. The rest of a record is
+ * written when a queue is made, and, below a counter that is odd meanwhile, each 0.1 s while a rank
+ * waits. A reader takes nothing for granted: it copies a record, and checks the copy.
  */
 #ifndef GR_LINK_PUBLIC_H
 #define GR_LINK_PUBLIC_H
@@ -26,6 +26,8 @@
 
 #define GR_PUBLIC_MAGIC UINT64_C(0x3130706f74726772) /* begins each page */
 #define GR_PUBLIC_QUEUES 64 /* records of a page; the queues beyond these have private ones */
+#define GR_PUBLIC_NAMES 32  /* of calls */
+#define GR_PUBLIC_NAME 24   /* bytes of one */
 
 /* The calls that a queue has; a record that is not in use has GR_PUBLIC_FREE. */
 enum gr_public_kind {
@@ -46,15 +48,16 @@ struct gr_public_comm {
 
 /* A wait. All zero: the rank does not wait. */
 struct gr_public_wait {
-    double since;   /* gr_now() when it began */
-    double looked;  /* gr_now() when the rank has polled last */
-    uint64_t seq;   /* number of the call */
-    char call[24];  /* such as "allreduce" */
-    char what[320]; /* where the call stands, and which ranks it waits for */
+    double since;              /* gr_now() when it began */
+    double looked;             /* gr_now() when the rank has polled last */
+    uint64_t seq;              /* number of the call */
+    char call[GR_PUBLIC_NAME]; /* such as "allreduce" */
+    char what[320];            /* where the call stands, and which ranks it waits for */
 };
 
 struct gr_public_queue {
     alignas(64) uint64_t seq; /* calls so far; the owner's hot path increments it */
+    uint32_t call;            /* the last of them: which of the page's names */
     _Atomic uint32_t version; /* odd while comm or wait are written */
     _Atomic uint32_t kind;    /* an enum gr_public_kind */
     struct gr_public_comm comm;
@@ -68,6 +71,7 @@ struct gr_public_page {
     uint32_t shared; /* the page is a segment */
     double asked;    /* gr_now() when a signal asked for the table; 0: never */
     char host[32];
+    char names[GR_PUBLIC_NAMES][GR_PUBLIC_NAME]; /* of calls; "": there is none */
     struct gr_public_queue queues[GR_PUBLIC_QUEUES];
 };
 
@@ -79,6 +83,16 @@ size_t gr_public_page_bytes(void);
 /* Open this process's page; NULL: no memory. Close it after the last gr_public_give(). */
 struct gr_public_page *gr_public_open(void);
 void gr_public_close(struct gr_public_page *page);
+
+/* Name a call: those of a record are numbers. */
+void gr_public_set_name(struct gr_public_page *page, uint32_t call, const char *name);
+
+/* A call of the queue begins. Returns its number. */
+static inline uint64_t gr_public_begin_call(struct gr_public_queue *queue, uint32_t call)
+{
+    queue->call = call;
+    return ++queue->seq;
+}
 
 /* A record for a queue, and its end. NULL: no memory. Thread-safe. */
 struct gr_public_queue *gr_public_take(struct gr_public_page *page, enum gr_public_kind kind,
@@ -100,6 +114,8 @@ struct gr_public_row {
     double asked; /* as in the page */
     enum gr_public_kind kind;
     uint64_t seq;
+    char last[GR_PUBLIC_NAME]; /* name of the last call; "": there was none */
+    double still;              /* gr_now() of the first look that found this seq; 0: not known */
     struct gr_public_comm comm;
     struct gr_public_wait wait;
 };
@@ -112,6 +128,13 @@ struct gr_public_rows {
 
 /* Read all pages that this process may read: those of n processes, or of all where it is 0. */
 struct gr_public_rows gr_public_read(const int *pids, int n);
+
+/*
+ * For who looks again and again: since when the rows' ranks have begun no call. before: the rows of
+ * the look before this one, or none.
+ */
+void gr_public_compare(struct gr_public_rows *rows, const struct gr_public_rows *before,
+                       double now);
 
 /* Copy and check the records of one page. Returns how many there are; pid and stopped are not set. */
 size_t gr_public_copy(const struct gr_public_page *page, double now,

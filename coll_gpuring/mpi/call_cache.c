@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/errors.h"
 #include "exec/mailbox.h"
+#include "link/public.h"
 #include "link/team.h"
 #include "sched/sched.h"
 
@@ -215,7 +216,7 @@ __attribute__((noinline)) static int run_timed(struct gr_cached_call *cached)
     bool waits;
     int rc;
 
-    ++cached->queue->shown->seq;
+    (void) gr_public_begin_call(cached->queue->shown, cached->kind.id);
     rc = gr_grouped_run(&cached->run);
     waits = 1 != rc;
     rc = waits ? wait_for_others(cached, rc) : OMPI_SUCCESS;
@@ -242,7 +243,7 @@ int mca_coll_gpuring_cached_run(struct gr_cached_call *cached)
     if (gr_call_is_timed(&cached->counter)) {
         return run_timed(cached);
     }
-    ++cached->queue->shown->seq;
+    (void) gr_public_begin_call(cached->queue->shown, cached->kind.id);
     /* no call of this order is before it */
     rc = gr_grouped_run(&cached->run);
     if (1 != rc) {
@@ -269,7 +270,7 @@ static void set_op(struct gr_mpi_op *op, const struct gr_cached_call *cached,
     base->choice.small = 0; /* the request may have served a call between nodes */
     base->exec = &gr_run_mailbox;
     base->has_buffers = true;
-    base->seq = ++cached->queue->shown->seq;
+    base->seq = gr_public_begin_call(cached->queue->shown, call->id);
     gr_grouped_hand_over(&base->run.mailbox, &cached->run);
     /* the cached call may go before this one is done */
     base->run.mailbox.whole.reducer.ctx = base->run.mailbox.now.reducer.ctx = &op->call;
@@ -294,7 +295,7 @@ bool mca_coll_gpuring_cached_begin(mca_coll_gpuring_module_t *module, const stru
     begun->rc = gr_queue_try_mail(cached->queue, &cached->run);
     begun->cached = cached;
     if (1 == begun->rc) {
-        ++cached->queue->shown->seq;
+        (void) gr_public_begin_call(cached->queue->shown, cached->kind.id);
         gr_count_started(&cached->counter, begun->start);
         begun->cached = NULL;
     }

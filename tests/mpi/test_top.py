@@ -50,7 +50,8 @@ def shown(job, text, *patterns):
 def test_stopped(mpi):
     job = mpi.start(NP, "timeout=0 signal=10 -- stall stop allreduce")
     shown(job, "a stopped rank is named as stopped, with its calls, and who waits for it", STALLED,
-          row_of(0, "allreduce", 6, ".*waits for ranks?.* 1"), row_of(1, "-", 5, "stopped"), row_of(2, "allreduce", 6, ".*"),
+          row_of(0, "allreduce", 6, ".*waits for ranks?.* 1"), row_of(1, "-", 5, "stopped; last call: allreduce"),
+          row_of(2, "allreduce", 6, ".*"),
           "behind, with 5 calls begun, another rank with 6: rank 1")
     first = top(pids(job)[0]).stdout
     result("of one process, only its rows", re.search(row_of(0, "allreduce", 6, ""), first) and "2 ranks are not seen" in first
@@ -86,12 +87,27 @@ def left_behind():
     return [str(path) for folder in ("/dev/shm", "/tmp") for path in Path(folder).glob("*gpuring*")]
 
 
+def looks_again(text, ranks, pattern):
+    """Until a line is as wanted, or the ranks have ended."""
+    with subprocess.Popen([TOP, "-s", "0.2", *map(str, ranks)], stdout=subprocess.PIPE, text=True) as looks:
+        lines = []
+        for line in looks.stdout:
+            lines.append(line)
+            if re.match(pattern, line):
+                break
+        looks.kill()
+    result(text, re.match(pattern, lines[-1]), "".join(lines[-20:]))
+
+
 def test_computes(mpi):
     before = set(left_behind())
     job = mpi.start(NP, "timeout=0 -- stall sleep allreduce 200")
-    shown(job, "a rank that computes", row_of(0, "allreduce", 6, ".*waits for ranks?.* 1"),
-          row_of(1, "-", 5, "not waiting here: .*"))
+    shown(job, "a rank that computes, and its last call", row_of(0, "allreduce", 6, ".*waits for ranks?.* 1"),
+          row_of(1, "-", 5, "not waiting here: computes, or is in another library; last call: allreduce"))
     ranks = pids(job)
+    looks_again("looked at again: since when it has made no call", ranks,
+                row_of(1, "-", 5, r"not waiting here: .*; last call: allreduce, none for [1-9]\d* s"))
+    job.check("timeout = 0: no rank says that it waits", "!gpuring: .* waits [0-9]+ s in")
     job.kill()
     result("killed: nothing is left", within(60, lambda: top(*ranks).returncode == 1) and set(left_behind()) <= before,
            top(*ranks).stdout)

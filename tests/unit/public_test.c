@@ -75,6 +75,41 @@ static void what_the_owner_writes_is_found(void **state)
     gr_public_close(page);
 }
 
+/* A reader that looks again and again knows since when a rank has begun no call. */
+static void the_last_call_is_found(void **state)
+{
+    static struct gr_public_row rows[GR_PUBLIC_QUEUES];
+    struct gr_public_page *page = gr_public_open();
+    struct gr_public_queue *queue = gr_public_take(page, GR_PUBLIC_BLOCKING, &comm);
+    struct gr_public_row looked[3];
+    struct gr_public_rows looks[3], none = {NULL, 0};
+    int k;
+
+    gr_public_set_name(page, 3, "bcast\t");
+    for (k = 0; k < 3; k++) {
+        assert_int_equal(gr_public_copy(page, gr_now(), rows), 1);
+        looked[k] = rows[0];
+        looked[k].pid = 1;
+        looks[k] = (struct gr_public_rows) {&looked[k], 1};
+        gr_public_compare(&looks[k], 0 == k ? &none : &looks[k - 1], 10 + k);
+        if (0 == k) {
+            assert_int_equal(gr_public_begin_call(queue, 3), 1);
+        }
+    }
+    assert_string_equal(looked[0].last, "");
+    assert_string_equal(looked[1].last, "bcast?");
+    assert_true(10 == looked[0].still && 11 == looked[1].still && 11 == looked[2].still);
+    looked[1].pid = 2;
+    gr_public_compare(&looks[2], &looks[1], 13);
+    assert_true(13 == looked[2].still);
+
+    queue->call = GR_PUBLIC_NAMES; /* any content */
+    assert_int_equal(gr_public_copy(page, gr_now(), rows), 1);
+    assert_string_equal(rows[0].last, "");
+    gr_public_give(page, queue);
+    gr_public_close(page);
+}
+
 static void queues_beyond_the_page_have_private_records(void **state)
 {
     static struct gr_public_row rows[GR_PUBLIC_QUEUES];
@@ -212,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_owner_writes_is_found),
+        cmocka_unit_test(the_last_call_is_found),
         cmocka_unit_test(queues_beyond_the_page_have_private_records),
         cmocka_unit_test(a_change_is_read_as_a_whole),
         cmocka_unit_test(an_owner_that_stops_in_the_middle_stops_no_reader),
