@@ -126,7 +126,12 @@ test_rows = table(
     different("name first others\nalgorithm chain flat", "it has its default on all",
               (good_through_gpuring, "gpuring: allreduce on .* bytes: ", r"!\(forced\)"), "verbose=2"),
     # Open MPI asks each rank which component has the highest priority: with another one, ranks would part
-    different("name first others\npriority 90 91", "all is left to others", good_without_gpuring),
+    different("name first others\npriority 90 91", "all is left to others, and the line says so",
+              (good_without_gpuring, r"; allowed: one value for all ranks\. gpuring is off there \(default: 90\)\.$")),
+    row("a value that is not possible on one rank: one line names the rank", 2, "-- hello_coll", good_through_gpuring,
+        lines_seen(1, 'gpuring: coll_gpuring_slots = "4x" on rank 1 of MPI_COMM_WORLD is not possible; allowed: 2..64. '
+                   r"That rank uses the default\.$"),
+        wrapper=each_rank("[ $OMPI_COMM_WORLD_RANK = 0 ] || export OMPI_MCA_coll_gpuring_slots=4x")),
     # host on some ranks only: nobody may be left alone in a call
     row("host = 1 on some ranks only: right results", 4, "GR_HOST= -- hello_coll", all_good,
         wrapper=each_rank("export OMPI_MCA_coll_gpuring_host=$((OMPI_COMM_WORLD_RANK % 2))")),

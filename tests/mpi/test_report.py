@@ -108,11 +108,15 @@ test_rows = table(
         calls("report=line mailbox_bytes=0 pool_mib=1 slot_bytes=67108864", "allreduce 6 1000"), ended,
         "gpuring: 0 of 6 collective calls; 6 fell back: setup 6$", libmpi=LIBMPI),
     row("gpuring is off on another rank", 2, calls("report=line", "allreduce 6 1"), ended,
-        "gpuring: 0 of 6 collective calls; 6 fell back: peers 6$", libmpi=LIBMPI, wrapper=ABSENT),
+        "gpuring: 0 of 6 collective calls; 6 fell back: peers 6$", libmpi=LIBMPI, wrapper=ABSENT, also={
+            "    a line says so": lines_seen(1, r"gpuring: on rank 1 of MPI_COMM_WORLD gpuring is not loaded, or off \(.*\), "
+                                            "but on rank 0 it is on; allowed: the same on all ranks")}),
     row("off: host memory is left to others", 2, "GR_HOST=0 cuda=0 report=line -- hello_coll", all_good,
         f"{OFF}coll_gpuring_host is 0, and there is no GPU"),
     row("off: by its priority", 2, "priority=0 report=line -- hello_coll", all_good, f"{OFF}coll_gpuring_priority is 0$"),
     row("off: one rank", 1, "report=line cuda=0 -- hello_coll", all_good, f"{OFF}the job has one rank$"),
+    row("left out of Open MPI's list: not a word of it", 2, "--mca coll ^gpuring report=line slots=1 -- hello_coll",
+        good_without_gpuring, r"!\] gpuring: |A requested component"),
     row("off: below all others", 2, "priority=5 report=line -- hello_coll", all_good,
         f"{OFF}no component below coll_gpuring_priority offers allreduce; raise it"),
     row("behind other components", 2, "priority=20 report=line -- hello_coll", all_good,

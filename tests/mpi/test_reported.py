@@ -35,10 +35,10 @@ def can(*command):
     return subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
-def namespace(kind, *options):
+def namespace(kind, *options, also=None):
     """Each rank has its own."""
     wrapper = ["unshare", *options]
-    return row(f"a {kind} namespace for each rank", 3, "addresses", all_good, wrapper=wrapper,
+    return row(f"{kind} namespace for each rank", 3, "addresses", all_good, wrapper=wrapper, also=also,
                why=None if can(*wrapper) else f"{' '.join(wrapper)} is refused here")
 
 
@@ -61,8 +61,10 @@ test_rows = table(
     row("messages from threads with small stacks", 2, "verbose=2 -- process stacks"),
     # with Debian's Open MPI 5 processes of two jobs do not reach each other through some machines' eth0
     row("spawned processes, and some behind a port", 2, "--mca btl_tcp_if_include lo -- spawn"),
-    namespace("mount", "-m"),
-    namespace("user", "-Ur"),  # no rank may read another one's memory, or open its files
+    namespace("a mount", "-m"),
+    namespace("an IPC", "-i", also={"    and one line says what that prevents": lines_seen(
+        1, "gpuring: ranks of MPI_COMM_WORLD cannot attach each other.s shared memory .separate IPC")}),
+    namespace("a user", "-Ur"),  # no rank may read another one's memory, or open its files
     on_one_processor(),
     # a program that loads libmpi for itself alone
     row("libmpi loaded with RTLD_LOCAL", 3, "PROGDIR= report=summary -- python3 $work/local.py $libmpi", ended,
