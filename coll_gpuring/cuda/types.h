@@ -15,6 +15,7 @@
 #include "exec/gpu/kernels.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* The driver of this process. */
 struct gr_gpus;
@@ -30,6 +31,12 @@ struct gr_gpu_id {
     uint32_t device;        /* PCI address */
     uint32_t pad;           /* 0 */
 };
+
+/* Whether both are the same device. */
+static inline int gr_gpu_id_equal(const struct gr_gpu_id *a, const struct gr_gpu_id *b)
+{
+    return 0 == memcmp(a->uuid, b->uuid, sizeof(a->uuid));
+}
 
 /* A stream of a device. */
 struct gr_gpu_stream;

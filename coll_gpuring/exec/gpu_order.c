@@ -129,9 +129,7 @@ static bool is_one_device(const struct gr_setup *s, int p)
 {
     int r;
 
-    for (r = 1; r < p && 0 == memcmp(s->devices[r].id.uuid, s->devices[0].id.uuid,
-                                     sizeof(s->devices[0].id.uuid));
-         r++) {
+    for (r = 1; r < p && gr_gpu_id_equal(&s->devices[r].id, &s->devices[0].id); r++) {
     }
     return r == p;
 }
@@ -206,8 +204,7 @@ static bool contend(const struct gr_setup *s)
 
     for (r = 0; r < p; r++) {
         for (k = 0; k < r && 0 != s->devices[r].contends; k++) {
-            if (0 == memcmp(s->devices[k].id.uuid, s->devices[r].id.uuid,
-                            sizeof(s->devices[r].id.uuid))) {
+            if (gr_gpu_id_equal(&s->devices[k].id, &s->devices[r].id)) {
                 return true;
             }
         }

@@ -10,7 +10,6 @@
 #include "link/team.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Bytes rounded up to the alignment. */
 static size_t aligned(size_t bytes)
@@ -193,7 +192,7 @@ static int ranks_on_device(const struct gr_gpu_team_params *params)
 
     for (r = 0; r < params->p; r++) {
         n += (NULL == params->remote || !params->remote[r]) &&
-             0 == memcmp(params->ids[r].uuid, mine->uuid, sizeof(mine->uuid));
+             gr_gpu_id_equal(&params->ids[r], mine);
     }
     return n;
 }
