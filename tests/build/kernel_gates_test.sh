@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Requirements of the compiled kernels. Prints TAP, and as comments the table of registers for docs/measurements.md.
+# Requirements of the compiled kernels. Prints TAP, and as comments the table of registers for docs/kernels.md.
 # Every check is run twice: on what the build left behind, where it must find nothing, and on a copy of the kernels with
 # one fault planted, where it must find that.
 # Environment: srcdir (default: two folders up); KERNEL_BUILD: the folder in which the build kept *.ptx and kernels.log
