@@ -68,7 +68,8 @@ def table(known, written):
     rows = []
     for name, of in known.items():
         if name not in written:
-            text = re.sub(r" \(default [\w-]+\)", "", of["help"])
+            text = re.sub(r", or auto \(default\): as coll_gpuring_algorithm says$", "", of["help"])
+            text = re.sub(r" \(default( [\w-]+)?\)", "", text)
             rows.append(f"| `{name}` | {of['value'] or 'empty'} | {of['equal']} | {text} |".replace("|  |", "| |"))
     return ["| parameter | default | equal | effect |", "|---|---|---|---|", *rows]
 
