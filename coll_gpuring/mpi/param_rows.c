@@ -56,41 +56,36 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "1 (default): read large messages from the sender's memory (process_vm_readv), if the kernel "
      "permits it between all ranks of a communicator; 0: copy them through shared memory"},
     {"measure", TUNER, GR_KIND_INT, -1, 1, 0, 1, &gr_settings.measure,
-     "1 (default): rank 0 of the job measures in MPI_Init, in about 5 ms, how fast ranks of its "
-     "node exchange data, if host memory is taken, ranks do not share cores, and no tuning file "
-     "says it; all ranks choose by that how messages in host memory are copied. Of a "
-     "communicator of several nodes, rank 0 measures the network at the first call. 0: built-in "
-     "constants"},
+     "1 (default): rank 0 measures how fast ranks of its node exchange data, in MPI_Init, and the "
+     "network, at the first call of a communicator of several nodes; the cost model of all ranks "
+     "goes by that. 0: built-in constants"},
     {"tune_file", TUNER, GR_KIND_FILE, -1, 0, 0, 0, NULL,
-     "File of gpuring_tune, with constants of the cost model inside a node and between devices; "
-     "rank 0's counts. Empty (default): the one for this kind of machine in $HOME/.gpuring, or "
-     "else in gpuring below Open MPI's sysconfdir; none: no file. A file of another machine is "
-     "not used"},
+     "File of gpuring_tune, with constants of the cost model. Empty (default): the one for this "
+     "kind of machine in $HOME/.gpuring, or else in gpuring below Open MPI's sysconfdir; none: no "
+     "file"},
     {"pack_mib", TUNER, GR_KIND_INT, GR_PARAM_PACK_MIB, 1024, 1, 1 << 20, NULL,
      "Largest Bcast, Allgather(v) (all blocks) or Alltoall (a rank's blocks) in host memory, in "
-     "MiB, 1..1048576 (default 1024). A rank with noncontiguous data uses as much memory to pack "
-     "them. Larger calls are left to other components"},
+     "MiB, 1..1048576 (default 1024), which is also what packing of noncontiguous data may take. "
+     "Larger calls are left to other components"},
     {"setup_mib", TUNER, GR_KIND_INT, GR_PARAM_SETUP_MIB, 4, 0, 1 << 20, NULL,
      "Shared memory per rank, in MiB, that the links of an algorithm in host memory may need, "
      "0..1048576 (default 4); more if it is at most 4 times the bytes of the call. Otherwise "
-     "another algorithm runs the call, or other components do. 0: one link per rank, or more for "
-     "such calls"},
+     "another algorithm runs the call, or other components do"},
     {"nodes", USER, GR_KIND_INT, GR_PARAM_NODES, 1, 0, 1, NULL,
      "Communicators whose ranks are on several nodes. 1 (default): take them; 0: leave them to "
      "other components"},
     {"nodes_ask", TUNER, GR_KIND_INT, GR_PARAM_NODES_ASK, 20, 0, 1000000, NULL,
-     "Between nodes, if ranks look for buffers in device memory (coll_gpuring_cuda): kernels may "
-     "run a call that is expected to take at least this many times as long as an agreement of all "
-     "ranks about its buffers, 0..1000000 (default 20). In shorter calls each rank stages its own "
-     "buffers, and the host runs the call. 0: kernels may run all calls"},
+     "Between nodes, if ranks look for buffers in device memory: kernels may run a call that is "
+     "expected to take at least this many times as long as an agreement of all ranks about its "
+     "buffers, 0..1000000 (default 20). The host runs shorter calls"},
     {"nodes_transport", TUNER, GR_KIND_TRANSPORT, -1, -1, 0, 0, &gr_settings.transport,
-     "Transport between nodes: ucx (UCX, by the module gpuring_net_ucx.so), pml (Open MPI's "
-     "point-to-point messages), or auto (default): UCX if the module can be loaded, else pml. It "
-     "must be the same on all nodes"},
+     "Transport between nodes, the same on all nodes: ucx (UCX, by the module "
+     "gpuring_net_ucx.so), pml (Open MPI's point-to-point messages), or auto (default): UCX if "
+     "the module can be loaded, else pml"},
     {"nodes_direct", TUNER, GR_KIND_INT, -1, -1, -1, 1, &gr_settings.gpu_rdma,
      "1: slots of links between devices of different nodes are in device memory, if UCX and the "
-     "driver support it (GPUDirect RDMA); 0: they are in pinned host memory; -1 (default): 1, but "
-     "0 where UCX has only transports like TCP, for which it copies device memory to the host"},
+     "driver support it (GPUDirect RDMA); 0: in pinned host memory; -1 (default): 1, but 0 where "
+     "UCX has only transports like TCP"},
     {"nodes_channels", TUNER, GR_KIND_INT, GR_PARAM_NODES_CHANNELS, 4, 1, GR_MAX_CHANNELS, NULL,
      "Most channels of a call on communicators whose ranks are on several nodes, 1..16 (default "
      "4), instead of coll_gpuring_channels and coll_gpuring_device_channels"},
@@ -100,20 +95,18 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "devices"},
     {"nodes_latency", TUNER, GR_KIND_INT, GR_PARAM_NODES_LATENCY, 0, 0, 1000000, NULL,
      "Latency of a short message between nodes in microseconds, for the cost model, 1..1000000. 0 "
-     "(default): measured by a communicator's first call, if coll_gpuring_measure is 1, else 20"},
+     "(default): measured if coll_gpuring_measure is 1, else 20"},
     {"nodes_mbit", TUNER, GR_KIND_INT, GR_PARAM_NODES_MBIT, 0, 0, 10000000, NULL,
      "Bandwidth between a node and all others, in each direction and over all its rails, in "
-     "Mbit/s, for the cost model, 1..10000000. 0 (default): measured by a communicator's first "
-     "call, if coll_gpuring_measure is 1, else 10000"},
+     "Mbit/s, for the cost model, 1..10000000. 0 (default): measured if coll_gpuring_measure is "
+     "1, else 10000"},
     {"nodes_zero_copy", TUNER, GR_KIND_INT, -1, 4096, -1, INT_MAX, &gr_settings.nodes_zero_copy,
      "Smallest message in host memory, in bytes, that is sent to another node from the user's "
-     "contiguous buffer, 0..2147483647 (default 4096). Smaller messages are copied to a slot "
-     "first. -1: all messages are copied"},
+     "contiguous buffer, 0..2147483647 (default 4096), without a copy to a slot. -1: none"},
     {"torus", USER, GR_KIND_TORUS, GR_PARAM_TORUS, 0, 0, 0, NULL,
-     "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)). "
-     "Rings of communicators of this size follow the torus, and torus algorithms use it. Empty "
-     "(default): none. A communicator's info key gpuring_torus, or its Cartesian topology, takes "
-     "precedence"},
+     "Extents of the torus that MPI_COMM_WORLD's ranks form, as 4x4x2 (rank = x + 4 (y + 4 z)), "
+     "for rings and torus algorithms of communicators of this size. Empty (default): none. A "
+     "communicator's info key gpuring_torus, or its Cartesian topology, takes precedence"},
     {"step_sync", USER, GR_KIND_SYNC, GR_PARAM_STEP_SYNC, 0, 0, 0, NULL,
      "When steps of calls begin: none (default): as soon as they can; start: all ranks begin a "
      "call at one instant; barrier: also each tick together; timed: also each step (on devices: to "
@@ -137,10 +130,8 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
      "rank, and NVLink between all of them; otherwise it is auto"},
     {"zero_copy", TUNER, GR_KIND_INT, GR_PARAM_ZERO_COPY, 1 << 20, -1, INT_MAX, NULL,
      "Smallest Allreduce, Allgather(v) or Bcast on devices, in bytes of the whole vector, whose "
-     "results kernels store in the other ranks' receive buffers if these can be mapped, "
-     "0..2147483647 (default 1048576); -1: none. These buffers stay mapped for some calls, so "
-     "memory "
-     "that the application frees is given back later"},
+     "results kernels store in the other ranks' receive buffers, 0..2147483647 (default 1048576); "
+     "-1: none. Memory that the application frees may be given back some calls later"},
     {"device_pool_mib", USER, GR_KIND_INT, -1, 512, 1, 1 << 20, &gr_settings.device_pool_mib,
      "Most device memory for links of a process on each device, in MiB (default 512). If it does "
      "not suffice, calls go through host memory"},
