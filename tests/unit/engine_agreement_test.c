@@ -174,6 +174,45 @@ static void agreement_only(void **state)
     rr_world_free(world);
 }
 
+/* ---- no memory for the set-up of links that all have agreed on ---- */
+
+static _Thread_local bool no_memory; /* for what is allocated with calloc() */
+
+void *__real_calloc(size_t n, size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+    return no_memory ? NULL : __real_calloc(n, bytes);
+}
+
+static void run_without_memory(struct rr_rank *rank)
+{
+    struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_I32, .count = 1000};
+    struct call *call = call_new(false);
+
+    call->use = GR_AGREEMENT_ONLY; /* whose links are there then */
+    if (GR_ERR_FALLBACK != call_do(rank, call, &what)) {
+        abort();
+    }
+    call->use = GR_AGREEMENT_FIRST;
+    no_memory = true;
+    if (GR_ERR_NOMEM != call_do(rank, call, &what)) {
+        abort();
+    }
+    no_memory = false;
+    call_free(call);
+}
+
+static void no_memory_for_a_set_up(void **state)
+{
+    struct rr_world *world = world_with_agreements(3, true);
+
+    rr_run(world, run_without_memory);
+    assert_int_equal(world->calls, 0);
+    rr_world_free(world);
+}
+
 /* ---- calls that differ ---- */
 
 static atomic_int difference; /* between the calls: 0: collective, 1: root, 2: bytes */
@@ -222,9 +261,8 @@ static void differing_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_of_all_kinds),
-        cmocka_unit_test(unwanted_in_host_memory),
-        cmocka_unit_test(agreement_only),
+        cmocka_unit_test(calls_of_all_kinds), cmocka_unit_test(unwanted_in_host_memory),
+        cmocka_unit_test(agreement_only),     cmocka_unit_test(no_memory_for_a_set_up),
         cmocka_unit_test(differing_calls),
     };
 

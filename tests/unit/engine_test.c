@@ -251,7 +251,7 @@ static void refused_links(void **state)
 
 /* Messages may be under way into a set-up that broke, so it is never freed, and neither is its op. */
 static struct call
-    *volatile stuck[(POSTS + 1) * 4]; /* volatile: nobody reads them but a leak checker */
+    *volatile stuck[(POSTS + 3) * 4]; /* volatile: nobody reads them but a leak checker */
 static atomic_int nstuck;
 
 static void run_broken(struct rr_rank *rank)
@@ -285,21 +285,22 @@ static void broken_setup(void **state)
     }
 }
 
-/* A message of the set-up fails, to a rank that is known to have ended. */
+/* One rank makes a call, and a message of its set-up fails. */
 static void run_bereft(struct rr_rank *rank)
 {
     struct what what = {.id = GR_CALL_ALLREDUCE, .type = GR_TYPE_I32, .count = 100};
     struct call *call = call_new(false);
+    int error = 0 != rank->world->dead ? GR_ERR_LOST_RANK : GR_ERR_FAILED;
 
     if (BROKEN == rank->rank) {
-        if (GR_ERR_LOST_RANK != call_do(rank, call, &what) ||
-            GR_ERR_LOST_RANK != gr_failure_check(&rank->comm, false)) {
+        if (error != call_do(rank, call, &what) || error != gr_failure_check(&rank->comm, false)) {
             abort();
         }
     }
     stuck[atomic_fetch_add(&nstuck, 1)] = call;
 }
 
+/* To a rank that is known to have ended. */
 static void lost_in_setup(void **state)
 {
     struct rr_world *world = rr_world_new(BROKEN + 2, (size_t) 64 << 20);
@@ -310,6 +311,24 @@ static void lost_in_setup(void **state)
     rr_run(world, run_bereft);
     assert_int_equal(world->warnings, 0);
     rr_world_free(world);
+}
+
+/* The others are told, unless messages cannot be sent any more. */
+static void told_of_a_broken_setup(void **state)
+{
+    int open;
+
+    for (open = 0; open < 2; open++) {
+        struct rr_world *world = rr_world_new(BROKEN + 2, (size_t) 64 << 20);
+
+        assert_non_null(world);
+        world->ranks[BROKEN].fail_post = 1;
+        world->ranks[BROKEN].process.can_message = open;
+        rr_run(world, run_bereft);
+        assert_int_equal(world->warnings, 1);
+        assert_int_equal(NULL != world->ranks[0].job_messages, open);
+        rr_world_free(world);
+    }
 }
 
 /* ---- single copy: ranks read each other's memory ---- */
@@ -451,6 +470,7 @@ int main(void)
         cmocka_unit_test(refused_links),
         cmocka_unit_test(broken_setup),
         cmocka_unit_test(lost_in_setup),
+        cmocka_unit_test(told_of_a_broken_setup),
         cmocka_unit_test(single_copy_is_tested_for_links),
         cmocka_unit_test(single_copy),
         cmocka_unit_test(withdrawn_messages),

@@ -15,6 +15,9 @@
 #include "rng.h"
 #include "sanitizer/sanitizer.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +31,46 @@
 #include "pool_fixture.h"
 
 #define MIB ((size_t) 1 << 20)
+
+/* ---- functions of the C library that the pool calls ---- */
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static bool old_kernel;           /* one before Linux 5.14, without MADV_POPULATE_WRITE */
+static _Thread_local int mutexes; /* that this thread holds */
+
+int __real_madvise(void *at, size_t bytes, int advice);
+int __wrap_madvise(void *at, size_t bytes, int advice);
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
+
+int __wrap_madvise(void *at, size_t bytes, int advice)
+{
+    if (old_kernel && MADV_POPULATE_WRITE == advice) {
+        errno = EINVAL;
+        return -1;
+    }
+    return __real_madvise(at, bytes, advice);
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    mutexes++;
+    return __real_pthread_mutex_lock(mutex);
+}
+
+/* The pool unlocks no mutex that it has not locked: two threads would be in it at once. */
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    if (0 == mutexes--) {
+        abort();
+    }
+    return __real_pthread_mutex_unlock(mutex);
+}
 
 /* ---- bounds ---- */
 
@@ -122,6 +165,25 @@ static void memory_serves_slabs_of_any_size(void **state)
         }
     }
     assert_int_equal(gr_pool_usage(f->pool).leased, 0);
+}
+
+static void pages_are_allocated_on_an_old_kernel(void **state)
+{
+    enum { PAGES = 8 };
+    size_t page = (size_t) sysconf(_SC_PAGESIZE), k;
+    struct fixture *f = *state;
+    unsigned char there[PAGES];
+    struct gr_slab *slab;
+    uintptr_t at;
+
+    old_kernel = true;
+    assert_int_equal(gr_pool_lease(f->pool, GR_SLAB_WHOLE, (PAGES + 1) * page, 1, 1, &slab), 0);
+    old_kernel = false;
+    at = ((uintptr_t) gr_slab_base(slab) + page - 1) / page * page;
+    assert_int_equal(mincore((void *) at, PAGES * page, there), 0);
+    for (k = 0; k < PAGES; k++) {
+        assert_int_equal(there[k] & 1, 1);
+    }
 }
 
 /* In any order of leases and releases no slab overlaps another, whatever their sizes. */
@@ -442,6 +504,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(pages_within_the_bound_are_found_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(segments_are_few, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_serves_slabs_of_any_size, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pages_are_allocated_on_an_old_kernel, set_up, tear_down),
         cmocka_unit_test(slabs_never_overlap),
         cmocka_unit_test_setup_teardown(an_empty_pool_is_given_back, set_up, tear_down),
         cmocka_unit_test(pinned_pages_stay),

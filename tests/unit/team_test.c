@@ -381,15 +381,24 @@ static void boards_that_cannot_be_made_are_given_back(void **state)
 {
     struct ex_case c = {
         .coll = GR_COLL_ALLREDUCE, .algo = GR_ALGO_RING, .nchannels = 1, .count = 1000, .seed = 1};
+    const size_t page = 4096;
     struct gr_peer_id self = {1, 3};
+    struct gr_slab *rest;
     struct ex_world w;
     int r;
 
     open_world(&w, 5, 1, 2, 256, "");
     gr_pool_close(w.ranks[3].pool);
-    w.ranks[3].pool = gr_pool_open(self, 4096);
+    w.ranks[3].pool = gr_pool_open(self, page);
     assert_non_null(w.ranks[3].pool);
     next_team(&w, 8, 1000, 0);
+    /* not a page is left: the lease is refused */
+    assert_int_equal(gr_pool_lease(w.ranks[3].pool, GR_SLAB_WHOLE, page - GR_SHM_HEAD, 1, 1, &rest),
+                     0);
+    assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), GR_ERR_LIMIT);
+    assert_int_equal(gr_pool_usage(w.ranks[3].pool).leased, page - GR_SHM_HEAD);
+    gr_pool_release(w.ranks[3].pool, rest, 0);
+    /* a page is left: the board is leased, and has no page for its sets */
     assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), GR_ERR_LIMIT);
     for (r = 0; r < 5; r++) {
         assert_int_equal(gr_pool_usage(w.ranks[r].pool).leased, 0);

@@ -11,7 +11,11 @@
 #include "cuda/device.h"
 #include "cuda/pointer.h"
 
+#include "sanitizer/sanitizer.h"
+
+#include <limits.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 enum { LINE = GR_GPU_ALIGN };
 
@@ -90,6 +94,27 @@ static void a_lease_is_all_or_nothing(void)
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 1, slabs + 4), 0);
     CHECK(slabs[4] == slabs[1]);
     CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
+    close_side(&s);
+}
+
+static void no_memory_for_the_list_of_a_lease(void)
+{
+    struct gr_gpu_slab *slab = NULL;
+    struct rlimit before, none;
+    struct side s;
+
+    if (GR_SANITIZER(false, true, true)) {
+        return; /* its malloc() ends the program */
+    }
+    s = open_side(0, 0, 4 * MIB);
+    CHECK_INT(getrlimit(RLIMIT_DATA, &before), 0);
+    none = (struct rlimit) {.rlim_cur = 1, .rlim_max = before.rlim_max}; /* Linux ignores 0 */
+    CHECK_INT(setrlimit(RLIMIT_DATA, &none), 0);
+    /* a list that is larger than any memory that the C library has already */
+    CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, INT_MAX, &slab),
+              GR_ERR_NOMEM);
+    CHECK_INT(setrlimit(RLIMIT_DATA, &before), 0);
+    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 0);
     close_side(&s);
 }
 
@@ -325,6 +350,7 @@ int main(int argc, char **argv)
     struct row rows[] = {
         ROW(slabs_are_apart_and_begin_clean, NULL),
         ROW(a_lease_is_all_or_nothing, NULL),
+        ROW(no_memory_for_the_list_of_a_lease, NULL),
         ROW(the_device_is_full, "FAKECUDA_MEM=6"),
         ROW(there_are_no_doors, NULL),
         ROW(cleaning_fails, NULL),

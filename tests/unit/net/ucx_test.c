@@ -10,6 +10,8 @@
 #include "net/rails.h"
 #include "net/ucx.h"
 
+#include <ucp/api/ucp.h>
+
 #include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
@@ -213,6 +215,30 @@ static int entries(const char *path)
     return n;
 }
 
+/* ---- addresses of workers, which UCX allocates ---- */
+
+static int addresses; /* that have not been given back */
+
+ucs_status_t __real_ucp_worker_get_address(ucp_worker_h worker, ucp_address_t **address,
+                                           size_t *bytes);
+ucs_status_t __wrap_ucp_worker_get_address(ucp_worker_h worker, ucp_address_t **address,
+                                           size_t *bytes);
+void __real_ucp_worker_release_address(ucp_worker_h worker, ucp_address_t *address);
+void __wrap_ucp_worker_release_address(ucp_worker_h worker, ucp_address_t *address);
+
+ucs_status_t __wrap_ucp_worker_get_address(ucp_worker_h worker, ucp_address_t **address,
+                                           size_t *bytes)
+{
+    addresses++;
+    return __real_ucp_worker_get_address(worker, address, bytes);
+}
+
+void __wrap_ucp_worker_release_address(ucp_worker_h worker, ucp_address_t *address)
+{
+    addresses--;
+    __real_ucp_worker_release_address(worker, address);
+}
+
 static void again_and_again(struct part *p)
 {
     static const struct shape shape = {2, 1000, 1};
@@ -228,6 +254,7 @@ static void again_and_again(struct part *p)
         }
         need(round < 2 || entries("/proc/self/fd") == fds);
         need(0 == gr_net_open(&p->net, &gr_transport_ucx, NULL, why, sizeof(why)));
+        need(0 == addresses);
     }
 }
 
