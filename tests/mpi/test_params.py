@@ -3,6 +3,7 @@
 
 import os
 import time
+from pathlib import Path
 
 from rows import *
 
@@ -108,6 +109,9 @@ def different(rows, text, judge, options=""):
                    '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && v=$FIRST || v=$OTHERS\nexport OMPI_MCA_coll_gpuring_$NAME=$v'))
 
 
+ALONE = Path(WORK, "alone")  # the component, without its file of texts
+ALONE.mkdir()
+(ALONE / "mca_coll_gpuring.so").symlink_to(f"{os.environ['GR_DIR']}/mca_coll_gpuring.so")
 BUILT_IN = "built in"
 OWN = each_rank("export OMPI_MCA_mpi_yield_when_idle=0")  # ranks have cores of their own
 EACH = "tune_file=none verbose=1"
@@ -150,6 +154,8 @@ test_rows = table(
     row("an algorithm that cannot do calls: one line for each collective", 2, "algorithm=mst -- hello_coll",
         good_through_gpuring, lines_seen(1, "algorithm mst cannot do bcast of .* bytes by 2 ranks of MPI_COMM_WORLD: mailbox"),
         lines_seen(2, "algorithm mst cannot do")),
+    row("without the file of texts: one line with the topic", 2, "OPAL_PKGDATADIR=$work chanels=1 -- hello_coll",
+        good_through_gpuring, one_line_with("unknown-parameter", "help-coll-gpuring.txt, which cannot be read"), GR_DIR=str(ALONE)),
     row("kibibytes are numbers of bytes", 2, "verbose=2 slot_bytes=8k -- hello_coll", good_through_gpuring,
         lines_seen(0, "is not possible")),
     # In a large Bcast of two ranks that have cores of their own both copy.
@@ -189,6 +195,8 @@ def test_measured(mpi):
     bound(mpi, "a taskset of one processor is not left", "--bind-to none", own)
     measured(mpi, "the processor of a task of srun's is left", "--bind-to none",
              own[:2] + [srun.format("0x1,0x2") + own[2], "sh"])
+    bound(mpi, "a taskset of a task that srun did not bind is not", "--bind-to none", own[:2] + [
+        'export SLURM_LOCALID="$OMPI_COMM_WORLD_LOCAL_RANK"\n' + own[2], "sh"])
     bound(mpi, "a taskset in such a task is not", "--bind-to none", own[:2] + [srun.format("0x3") + own[2], "sh"])
     # nor is one of mpirun, which Open MPI's binding does not heed
     bound(mpi, "nor is mpirun's", "--bind-to core:overload-allowed", launcher=["taskset", "-c", "0"])

@@ -9,6 +9,7 @@
 #include <mpi.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "rng.h"
@@ -77,6 +78,7 @@ static uint64_t of_grid_and_key(const char *torus)
 int main(int argc, char **argv)
 {
     uint64_t wide, tall;
+    char longer[65];
     MPI_Comm plain;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
@@ -95,6 +97,9 @@ int main(int argc, char **argv)
     tap_check(of_grid_and_key("2x4") == tall, "the key comes before the grid");
     tap_check(of_grid_and_key("3x3") == wide, "the grid, where the key does not fit");
     tap_check(of_grid_and_key("2x") == wide, "the grid, where the key is none");
+    /* whose first 63 characters are no torus, and which is one as a whole */
+    snprintf(longer, sizeof longer, "%061d2x4", 0);
+    tap_check(of_grid_and_key(longer) == wide, "the grid, where the key is too long to be read");
     if (argc > 1) {
         MPI_Comm_dup(MPI_COMM_WORLD, &plain);
         tap_check(bits_of(plain) == of_key(argv[1]),
