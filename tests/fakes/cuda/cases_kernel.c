@@ -72,6 +72,18 @@ static void warp_lane_missing(void)
     wrong("warp_lane_missing");
 }
 
+/* On a GPU nothing is left of a word that is shifted by all its bits. */
+static void shift_too_far(void)
+{
+    CUdeviceptr at = (begin(0), zeros(4));
+    uint32_t bits = 31;
+
+    launch("shift_word", 1, 1, NULL, (void *[]) {&at, &bits});
+    fprintf(stderr, "so far so good\n");
+    bits = 32;
+    launch("shift_word", 1, 1, NULL, (void *[]) {&at, &bits});
+}
+
 static void deep_stack(void)
 {
     CUdeviceptr out = (begin(0), zeros(8));
@@ -161,6 +173,7 @@ const struct test_case kernel_cases[] = {
     {"barriers_mixed", barriers_mixed},
     {"warp_masks_differ", warp_masks_differ},
     {"warp_lane_missing", warp_lane_missing},
+    {"shift_too_far", shift_too_far},
     {"deep_stack", deep_stack},
     {"local_overrun", local_overrun},
     {"residency", residency},

@@ -14,7 +14,7 @@ export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allow_user_segv_handler=0 TS
 ulimit -c 0
 
 # Rows: case | options | how it ends: a status, or the end's words | what stderr must say (a pattern)
-# abort: SIGABRT after a line that names the fault; segv: the host touched what it must not
+# abort: SIGABRT after a line that names the fault; segv: the host touched what it must not; trap: SIGILL or SIGTRAP
 plain_rows='contexts | FAKECUDA_DEVICES=2 | 0 |
 peers | FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs | 0 |
 callbacks | | 0 |
@@ -63,6 +63,7 @@ barrier_after_exit | | abort | __syncthreads after a thread of the block has exi
 barriers_mixed | | abort | different kinds of __syncthreads met
 warp_masks_differ | | abort | a warp operation with different masks
 warp_lane_missing | | abort | no thread can ever run again.* at warp op; \[5-5\] exited
+shift_too_far | | trap | so far so good
 deep_stack | | segv |
 no_barrier | FAKECUDA_SCHED=fwd | 0 | ^1 neighbours
 no_barrier | FAKECUDA_SCHED=rev | 0 | ^543 neighbours
@@ -146,7 +147,7 @@ trim() {
 }
 
 ended() {
-    case $1 in 134) echo abort ;; 139 | 138) echo segv ;; *) echo "$1" ;; esac
+    case $1 in 134) echo abort ;; 132 | 133) echo trap ;; 139 | 138) echo segv ;; *) echo "$1" ;; esac
 }
 
 row() {

@@ -91,6 +91,12 @@ extern "C" __global__ void load_word(const uint32_t *at)
 }
 GP_EXPORT(load_word)
 
+extern "C" __global__ void shift_word(uint32_t *at, uint32_t bits)
+{
+    gp_st<uint32_t>(at, gp_ld(at) << bits);
+}
+GP_EXPORT(shift_word)
+
 extern "C" __global__ void load_vector(const void *at)
 {
     if (3 == threadIdx.x) {
