@@ -5,6 +5,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from rows import *
 from rows.timed import *
 
@@ -44,16 +46,18 @@ test_rows = table(
 )
 
 
-def test_barriers(mpi):
+@pytest.mark.parametrize("what, program", [
+    ("slices and ticks", "gpuring_bench allreduce -m 32k:64k -i $n -x 0 -B 10"), ("type", "timed types $n")])
+def test_barriers(mpi, what, program):
     """Barriers are those of each call's own time line: an Allreduce along a ring of 4 has 7 ticks for each slice, and one of
     2^15 bytes is 4 slices of a slot of 2 KiB per block, one of 2^16 8. 5 more of each are 5 x 7 x (4 + 8) more."""
 
     def countdowns(iterations):
         return mpi.run(4, f"step_sync=barrier report=summary single_copy=0 algorithm_allreduce=ring {SLOTS} -- "
-                       f"gpuring_bench allreduce -m 32k:64k -i {iterations} -x 0 -B 10")
+                       + program.replace("$n", str(iterations)))
 
     few = reported(countdowns(5))[2]
-    countdowns(10).check("barrier: as many as each call's slices and ticks", wants(
+    countdowns(10).check(f"barrier: as many as by each call's {what}", wants(
         lambda job: reported(job)[2] - few == 420, f"420 more than {few}"))
 
 

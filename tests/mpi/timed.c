@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,6 +89,29 @@ static void call_until(const char *file)
     tap_check(ok, "until ranks were stopped");
 }
 
+/* Calls that differ in the type, and in nothing else. */
+static void call_types(int n)
+{
+    enum { COUNT = 8192 };
+    static float float_in[COUNT], float_out[COUNT];
+    static double double_in[COUNT], double_out[COUNT];
+    bool ok = true;
+
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < COUNT; k++) {
+            float_in[k] = (float) (i + k);
+            double_in[k] = i - k;
+        }
+        MPI_Allreduce(float_in, float_out, COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(double_in, double_out, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        for (int k = 0; k < COUNT; k++) {
+            ok = ok && (float) (test_size * (i + k)) == float_out[k] &&
+                 test_size * (i - k) == double_out[k];
+        }
+    }
+    tap_check(ok, "floats and doubles in turns");
+}
+
 int main(int argc, char **argv)
 {
     const char *text = argc > 1 ? argv[1] : "2x2";
@@ -95,6 +119,10 @@ int main(int argc, char **argv)
     MPI_Comm torus, row;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    if (0 == strcmp(text, "types")) {
+        call_types(n);
+        return test_end();
+    }
     calls = test_seed;
     mine = test_seed + 1000003 * (uint64_t) (test_rank + 1);
     kinds_open();
