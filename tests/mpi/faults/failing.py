@@ -202,7 +202,8 @@ class Faults:
             return fault
         kind, function, n = re.fullmatch("(.*)@([^:]*):?(.*)", fault).groups()
         made = [call for call in self.made() if call[0] == kind]
-        places = addr2line(f"{WORK}/component/mca_coll_gpuring.so", *(call[2] for call in made))
+        # the call itself: what follows it may be another function's, inlined
+        places = addr2line(f"{WORK}/component/mca_coll_gpuring.so", *(hex(int(call[2], 16) - 1) for call in made))
         at = [call[1] for call, frames in zip(made, re.split("^0x.*\n", places, flags=re.M)[1:]) if function == next(
             (name for name in frames.splitlines()[::2] if not re.fullmatch(ALLOCATOR, name)), "")]
         if len(at) < int(n or 1):
