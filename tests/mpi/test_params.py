@@ -154,7 +154,7 @@ test_rows = table(
     row("an algorithm that cannot do calls: one line for each collective", 2, "algorithm=mst -- hello_coll",
         good_through_gpuring, lines_seen(1, "algorithm mst cannot do bcast of .* bytes by 2 ranks of MPI_COMM_WORLD: mailbox"),
         lines_seen(2, "algorithm mst cannot do")),
-    row("without the file of texts: one line with the topic", 2, "OPAL_PKGDATADIR=$work chanels=1 -- hello_coll",
+    row("without the file of texts: one line with the topic", 2, "OPAL_PKGDATADIR=$work slotbytes=1 -- hello_coll",
         good_through_gpuring, one_line_with("unknown-parameter", "help-coll-gpuring.txt, which cannot be read"),
         GR_DIR=str(ALONE)),
     row("kibibytes are numbers of bytes", 2, "verbose=2 slot_bytes=8k -- hello_coll", good_through_gpuring,
