@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A link: a oneuse FIFO of slots from one rank to another, on one channel.
+ * A link: a one-way FIFO of slots from one rank to another, on one channel.
  *
  *      writer ---- tail ----> [slot][slot][slot][slot] ---- head ----> reader
  *                  (written by the writer)   (written by the reader)
