@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Persistent requests as random programs do not have them: hundreds of one communicator that are
- * started together, and one that is started far more often than another: persistent [types].
+ * started together, and one that is started far more often than another: persistent [types|first].
  *
+ *     first    one request and nothing else
  *     types    also freed types whose memory other types get; Open MPI's libnbc crashes then
  *              (4.1.4, 5.0.7)
  */
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "batch.h"
 #include "rng.h"
@@ -210,10 +213,43 @@ static const struct {
     {"their types freed, and others made", test_reused_types}, /* the last one: see above */
 };
 
+/*
+ * The program's first request, of a byte; rank 0 starts it when all others have. Nothing goes
+ * before it that opens progress, as MPI_Comm_dup() does.
+ */
+static int first(int argc, char **argv)
+{
+    char byte, word = 0;
+    MPI_Request request;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &test_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &test_size);
+    byte = 0 == test_rank ? 42 : 0;
+    FORM_INIT(Bcast, &byte, 1, MPI_BYTE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    for (int r = 1; r < test_size && 0 == test_rank; r++) {
+        MPI_Recv(&word, 1, MPI_CHAR, r, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Start(&request);
+    if (0 != test_rank) {
+        MPI_Send(&word, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    if (test_size - 1 == test_rank) {
+        printf("%sok 1 - a byte\n1..1\n", 42 == byte ? "" : "not ");
+    }
+    MPI_Finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
 
+    if (argc > 1 && 0 == strcmp(argv[1], "first") && forms_here > FORM_PERSISTENT) {
+        return first(argc, argv);
+    }
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     calls = rng_key(test_seed, 120, 0);
     mine = rng_key(test_seed, 121, (uint64_t) test_rank);

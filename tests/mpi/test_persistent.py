@@ -11,6 +11,8 @@ test_rows = table(
     programs("persistent, $a, small slots", 4,
              f"algorithm=$a channels=2 slots=2 slot_bytes=512 -- {PROFILE},types --max-bytes=40000", seconds=2,
              a="tree | auto ring chain flat mailbox"),
+    row("a program's first request, of one byte", 3, "verbose=2 -- persistent first", all_good,
+        "gpuring: bcast on MPI_COMM_WORLD"),
     row("a pool of 1 MiB: right results", 4, "pool_mib=1 -- persistent", all_good),
     programs("persistent, with a thread", "| 3", f"progress_thread=1 -- {PROFILE}", seconds=2),
 )
