@@ -36,4 +36,31 @@ for line in 'gr_pool_open: not there: pool->nowhere' 'gr_pool_nowhere: not there
     grep -q "^stale: stale: .*$line" "$work/found"
     tap_result $? "    and are named: $line" "$work/found"
 done
+
+# A test that fails by itself catches nothing: it passes without a fault before, and fails after.
+measured() {
+    python3 - "$here" "$work/results" "$1" <<'EOF'
+import sys
+from types import SimpleNamespace
+
+sys.path.insert(0, sys.argv[1])
+import measure
+from results import Results
+
+open(sys.argv[2], "w").close()
+results = Results(sys.argv[2:3])
+faults = [SimpleNamespace(name="seen")]
+ends = iter([True, False] + 2 * [True] + [True, sys.argv[3] == "fails"])  # without a fault, with it, without it
+measure.run_test = lambda *_: SimpleNamespace(failed=next(ends), seconds=1.0, row="row")
+test = SimpleNamespace(name="test")
+all_caught = measure.Measure(None, faults, [test], results, 1, None).run({"test": {"seen"}}, True)
+caught = all_caught and results.first_catch("seen") == ("test", "row")
+read_again = Results(sys.argv[2:3]).first_catch("seen") == results.first_catch("seen")
+sys.exit(not read_again or (not caught if sys.argv[3] == "passes" else all_caught or bool(results.first_catch("seen"))))
+EOF
+}
+measured passes >"$work/found" 2>&1
+tap_result $? "a test that passes without the fault before and after has caught it" "$work/found"
+measured fails >"$work/found" 2>&1
+tap_result $? "one that fails without it afterwards has not" "$work/found"
 tap_done

@@ -5,6 +5,8 @@ All faults are in one build, behind switches (fault_switch.h). Tests run in the 
 seconds. A test runs once without a fault, which notes the faults whose place it executes; then once
 with each of these that no test caught yet. A fault counts as caught where the test fails twice in a
 row, the second time with twice the time: beside other work a row may fail, or be slow, by chance.
+A test that caught something then runs without a fault again: where it fails now, its failures have
+another cause, and nothing of what it caught counts.
 """
 
 import time
@@ -28,30 +30,39 @@ class Measure:
         self.numbers = numbered(faults)
         self.tests = tests
         self.until = time.monotonic() + seconds if seconds else float("inf")
-        self.caught = {f for (f, _), row in results.rows.items() if row[0] == "caught"}
+
+    @property
+    def caught(self):
+        return self.results.caught()
 
     def over(self):
         return time.monotonic() > self.until
 
     def base(self, test):
-        """Run the test without a fault. Whether it passes."""
-        if self.results.get(BASE, test.name) is None:
-            with NamedTemporaryFile() as seen:
-                seen.truncate(BYTES)
+        """Run the test without a fault, twice where it fails. Whether it passes."""
+        with NamedTemporaryFile() as seen:
+            seen.truncate(BYTES)
+            for _ in range(2):
                 result = run_test(self.work, test, {"MUTANT_SEEN": seen.name}, LONGEST)
-                executed = seen.read()
-            names = [name for name, n in self.numbers.items() if executed[n]]
-            self.results.add(
-                BASE,
-                test.name,
-                "failed" if result.failed else "passed",
-                result.seconds,
-                result.row if result.failed else " ".join(names),
-            )
-            said = (
-                f"fails: {result.row}" if result.failed else f"passes, executes {len(names)} faults"
-            )
-            print(f"{test.name}: {said}, {result.seconds:.1f} s", flush=True)
+                if not result.failed:
+                    break
+            executed = seen.read()
+        names = [name for name, n in self.numbers.items() if executed[n]]
+        self.results.add(
+            BASE,
+            test.name,
+            "failed" if result.failed else "passed",
+            result.seconds,
+            result.row if result.failed else " ".join(names),
+        )
+        said = f"fails: {result.row}" if result.failed else f"passes, executes {len(names)} faults"
+        print(f"{test.name}: {said}, {result.seconds:.1f} s", flush=True)
+        return not result.failed
+
+    def base_once(self, test):
+        """The same, unless it is known."""
+        if self.results.get(BASE, test.name) is None:
+            self.base(test)
         return self.results.seconds(test.name) is not None
 
     def try_one(self, test, name):
@@ -69,7 +80,6 @@ class Measure:
             name, test.name, "caught" if result.failed else "passed", result.seconds, result.row
         )
         if result.failed:
-            self.caught.add(name)
             print(f"caught {name}: {test.name}: {result.row}", flush=True)
 
     def run(self, wanted, known):
@@ -81,11 +91,15 @@ class Measure:
                 continue
             if self.over():
                 return False
-            if not self.base(test):
+            if not self.base_once(test):
                 good = False
                 continue
-            names = wanted[test.name] - self.caught
+            before = self.caught
+            names = wanted[test.name] - before
             some = names if known else names & set(self.results.executed(test.name))
             with ThreadPoolExecutor(self.jobs) as pool:
                 list(pool.map(lambda name: self.try_one(test, name), sorted(some)))
+            if self.caught != before and not self.base(test):
+                print(f"{test.name}: what it caught does not count", flush=True)
+                good = False
         return good and not self.over()

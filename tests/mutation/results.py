@@ -3,7 +3,8 @@
 
 results      fault test verdict seconds row
                  fault "-": none, and row names the faults that the test executes
-                 verdict: caught, passed; failed: without a fault
+                 verdict: caught, passed; failed: without a fault, and rows of this test above do
+                 not count
 caught.tsv   fault test row
                  the first test, in the order of their seconds, that caught the fault
                  test "-": none; row then says how many tests ran on it and passed
@@ -38,11 +39,16 @@ class Results:
         self.rows = {}  # (fault, test): (verdict, seconds, row)
         for path in paths:
             for fault, test, verdict, seconds, row in read_rows(path):
-                self.rows[fault, test] = (verdict, float(seconds), row)
+                self.note(fault, test, (verdict, float(seconds), row))
+
+    def note(self, fault, test, row):
+        if row[0] == "failed":
+            self.rows = {key: old for key, old in self.rows.items() if key[1] != test}
+        self.rows[fault, test] = row
 
     def add(self, fault, test, verdict, seconds, row):
         row = clean(row)
-        self.rows[fault, test] = (verdict, seconds, row)
+        self.note(fault, test, (verdict, seconds, row))
         if self.path:
             with open(self.path, "a", encoding="utf-8") as f:
                 f.write(f"{fault}\t{test}\t{verdict}\t{seconds:.1f}\t{row}\n")
@@ -58,6 +64,10 @@ class Results:
     def executed(self, test):
         """Names of the faults that the test executes."""
         return self.get(BASE, test)[2].split()
+
+    def caught(self):
+        """Names of the faults that a test caught."""
+        return {fault for (fault, _), row in self.rows.items() if row[0] == "caught"}
 
     def first_catch(self, fault):
         """(test, row) of the first test that caught it; None: none."""
