@@ -36,12 +36,19 @@ double seconds(void)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
+/* After so many looks at a network where nothing moves a part sleeps between two looks. */
+enum { IDLE_LOOKS = 1000, IDLE_NS = 200000 };
+
 static void progress(struct part *p)
 {
+    static const struct timespec pause = {.tv_nsec = IDLE_NS};
     uint64_t moved = 0;
 
     gr_net_progress(p->net, &moved);
-    if (0 == moved) {
+    p->idle_looks = moved > 0 ? 0 : p->idle_looks + 1;
+    if (p->idle_looks > IDLE_LOOKS) {
+        (void) nanosleep(&pause, NULL);
+    } else if (p->idle_looks > 0) {
         sched_yield();
     }
 }
@@ -49,12 +56,10 @@ static void progress(struct part *p)
 void settle(struct part *p, double quiet)
 {
     double since = seconds();
-    uint64_t moved;
 
     while (seconds() - since < quiet) {
-        moved = 0;
-        gr_net_progress(p->net, &moved);
-        since = moved > 0 ? seconds() : since;
+        progress(p);
+        since = 0 == p->idle_looks ? seconds() : since;
     }
 }
 

@@ -31,6 +31,7 @@ struct part {
     int number, nparts;
     int sockets[MAX_PARTS]; /* to the other parts, */
     int control;            /* and to the test */
+    int idle_looks;         /* at the network, since something moved */
 };
 
 /* One end of a link, with the executor's end of its FIFO. */
