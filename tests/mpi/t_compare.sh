@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # benchmarks/compare says what its numbers say: statistics on raw data with a known answer, runs with an Open MPI and OSU
 # programs that are shell scripts, refused options, and one small real run. Prints TAP.
-# Statistics are tested twice, on the script and on a copy with one fault planted, which must be noticed.
+# In ./check --all statistics are tested twice, on the script and on a copy with one fault planted, which must be noticed.
 # Environment: srcdir, the sources; builddir, where gpuring was built.
 
 # shellcheck disable=SC2154,SC2317 # work is from lib.sh; the tests are called through ok
@@ -238,7 +238,12 @@ ok "floors of OSU's sizes" shows_floor_of_osu
 ok "regret" shows_regret
 ok "refuses what is no raw data" refuses_other_files
 
-# notices TEST FILE FROM TO: a copy of the script with that fault; the test must fail.
+# noticed TITLE TEST FILE FROM TO: a row of ./check --all: in a copy of the script with that fault the test must fail.
+noticed() {
+    local title=$1
+    shift
+    ! in_all || ok "$title is noticed" notices "$@"
+}
 notices() {
     local compare=$work/copy/compare
     rm -rf "$work/copy"
@@ -249,18 +254,18 @@ notices() {
     ! "$1" || { echo "$1 passed all the same"; false; }
 }
 
-ok "a choice from the same rounds is noticed" notices chooses_from_other_rounds stats.py \
+noticed "a choice from the same rounds" chooses_from_other_rounds stats.py \
     '((even, odd), (odd, even))' '((even, even), (odd, odd))'
-ok "a choice from all rounds is noticed" notices chooses_from_other_rounds stats.py \
+noticed "a choice from all rounds" chooses_from_other_rounds stats.py \
     'best_in(times, names, other)' 'best_in(times, names, rounds)'
-ok "a spread left out of the verdict is noticed" notices shows_spread stats.py 'limit - half_width(same)' 'limit'
-ok "a one-sided spread is noticed" notices shows_spread spread.py 'max(abs(1 - same.lo)' 'max(0 * abs(1 - same.lo)'
-ok "counting the incomplete is noticed" notices drops_incomplete stats.py 'all(round in' 'any(round in'
-ok "a control of other configurations is noticed" notices shows_regret stats.py 'if data.against_choices() else stock' 'if False else stock'
-ok "a mean in spite of noise is noticed" notices names_noise spread.py 'TOO_NOISY = 0.1' 'TOO_NOISY = 9'
-ok "shading none is noticed" notices labels_axes plot.py 'if is_noisy\]' 'if False]'
-ok "a forgotten exchange is noticed" notices shows_floor floor.py 'exchanges(ranks) \*' '0 *'
-ok "a double copy as a floor is noticed" notices shows_floor floor.py '("direct", "cma")' '("direct", "cma", "double")'
+noticed "a spread left out of the verdict" shows_spread stats.py 'limit - half_width(same)' 'limit'
+noticed "a one-sided spread" shows_spread spread.py 'max(abs(1 - same.lo)' 'max(0 * abs(1 - same.lo)'
+noticed "counting the incomplete" drops_incomplete stats.py 'all(round in' 'any(round in'
+noticed "a control of other configurations" shows_regret stats.py 'if data.against_choices() else stock' 'if False else stock'
+noticed "a mean in spite of noise" names_noise spread.py 'TOO_NOISY = 0.1' 'TOO_NOISY = 9'
+noticed "shading none" labels_axes plot.py 'if is_noisy\]' 'if False]'
+noticed "a forgotten exchange" shows_floor floor.py 'exchanges(ranks) \*' '0 *'
+noticed "a double copy as a floor" shows_floor floor.py '("direct", "cma")' '("direct", "cma", "double")'
 
 # ---- runs: Open MPI and OSU as shell scripts ----
 
@@ -369,7 +374,7 @@ ok "rounds, options and configurations" runs_all
 ok "other MPIs" runs_peers
 ok "regret forces each choice" forces_choices
 ok "the order within rounds is drawn" is_interleaved
-ok "a fixed order is noticed" notices is_interleaved runs.py 'order.sample(jobs, len(jobs))' 'jobs'
+noticed "a fixed order" is_interleaved runs.py 'order.sample(jobs, len(jobs))' 'jobs'
 ok "collectives that are not active are left out" names_inactive
 ok "a configuration that crashes" outlives_crash
 ok "a configuration that hangs" outlives_hang
@@ -446,30 +451,63 @@ without_matplotlib() {
     PYTHONPATH=$work/nomatplotlib refuses "--png: .*python3-matplotlib" --png="$work/plot.png"
 }
 
+# What is refused | the pattern | the arguments.
+refused="a number of ranks | -n: '1'.*at least 2 | -n 1
+sizes | -m: '8:4'.*MIN:MAX | -m 8:4
+few rounds | --rounds: '6'.*at least 7 | --rounds=6
+one round | --rounds.*'1'.*at least 2 | --quick --rounds=1
+hosts | --hosts: '4'.*4x2 | --hosts=4
+a rate | --rate: 'fast'.*200mbit | --hosts=2x1 --rate=fast
+a rate without hosts | --rate: '1gbit'.*--hosts | --rate=1gbit
+a delay without hosts | --delay: '5'.*--hosts | --delay=5
+a step | --step: '3'.*2 4 | --step=3
+a form | --form: 'lazy'.*persistent | --form=lazy
+OSU's other forms | --form: 'persistent'.*blocking | --form=persistent --osu=$work/osu
+a configuration | --configs: 'ob1\+nosuch'.*ob1\+tuned | --configs=ob1+sm,ob1+nosuch
+a peer without a command | --peer.*'name'.*a command | --peer=name
+a peer of a name that is taken | --peer.*'gpuring=true' | --peer=gpuring=true
+a peer that is not there | --peer.*'a=/no/such'.*is there | --peer=a=/no/such
+a peer with OSU's programs | --peer: 'a'.*--osu | --peer=a=true --osu=$work/osu
+a limit | --limit: '0' | --limit=0
+a build directory | --builddir: '$work/none' | --builddir=$work/none
+a file that cannot be written | --csv: '$work/no/file' | --csv=$work/no/file
+a missing file | --from-csv: '$work/no' | --from-csv=$work/no
+an option | unrecognized arguments: --bogus | --bogus
+a missing value | -m: expected | -m"
+
+# Each line of $refused in one Python, whose start takes longer than the rest: "STATUS what is refused", and what was said
+# in $work/said.N. Status 0: exit status 2, and one line that has the pattern.
+refuse_all() {
+    timeout 900 env PYTHONPATH="$srcdir/benchmarks" python3 -B - "$work" <<EOF
+import contextlib, io, os, re, sys
+from compare_lib import main
+
+work = sys.argv[1]
+for n, row in enumerate(r"""$refused""".splitlines()):
+    title, pattern, arguments = row.split(" | ")
+    sys.argv = ["compare", f"--builddir={work}/fake", *arguments.split()]
+    said, status = io.StringIO(), None
+    with contextlib.redirect_stderr(said):
+        try:
+            status = main.main("compare")
+        except SystemExit as end:
+            status = end.code
+    text = said.getvalue()
+    good = status == 2 and text.count("\n") == 1 and re.search(pattern, text) and not os.path.exists(f"{work}/fake/compare")
+    with open(f"{work}/said.{n}", "w") as file:
+        file.write(f"exit status {status}\n{text}")
+    print(int(not good), title, flush=True)
+EOF
+}
+
 ok "refuses a collective" refuses "'nosuch'.*allreduce" nosuch
-ok "refuses a number of ranks" refuses "-n: '1'.*at least 2" -n 1
 ok "sizes up to one" takes_sizes
-ok "refuses sizes" refuses "-m: '8:4'.*MIN:MAX" -m 8:4
-ok "refuses few rounds" refuses "--rounds: '6'.*at least 7" --rounds=6
-ok "refuses one round" refuses "--rounds.*'1'.*at least 2" --quick --rounds=1
-ok "refuses hosts" refuses "--hosts: '4'.*4x2" --hosts=4
-ok "refuses a rate" refuses "--rate: 'fast'.*200mbit" --hosts=2x1 --rate=fast
-ok "refuses a rate without hosts" refuses "--rate: '1gbit'.*--hosts" --rate=1gbit
-ok "refuses a delay without hosts" refuses "--delay: '5'.*--hosts" --delay=5
-ok "refuses a step" refuses "--step: '3'.*2 4" --step=3
-ok "refuses a form" refuses "--form: 'lazy'.*persistent" --form=lazy
-ok "refuses OSU's other forms" refuses "--form: 'persistent'.*blocking" --form=persistent --osu="$work/osu"
-ok "refuses a configuration" refuses "--configs: 'ob1+nosuch'.*ob1+tuned" --configs=ob1+sm,ob1+nosuch
-ok "refuses a peer without a command" refuses "--peer.*'name'.*a command" --peer=name
-ok "refuses a peer of a name that is taken" refuses "--peer.*'gpuring=true'" --peer=gpuring=true
-ok "refuses a peer that is not there" refuses "--peer.*'a=/no/such'.*is there" --peer=a=/no/such
-ok "refuses a peer with OSU's programs" refuses "--peer: 'a'.*--osu" --peer=a=true --osu="$work/osu"
-ok "refuses a limit" refuses "--limit: '0'" --limit=0
-ok "refuses a build directory" refuses "--builddir: '$work/none'" --builddir="$work/none"
-ok "refuses a file that cannot be written" refuses "--csv: '$work/no/file'" --csv="$work/no/file"
-ok "refuses a missing file" refuses "--from-csv: '$work/no'" --from-csv="$work/no"
-ok "refuses an option" refuses "unrecognized arguments: --bogus" --bogus
-ok "refuses a missing value" refuses "-m: expected" -m
+rows=0
+while read -r status title; do
+    tap_result "$status" "refuses $title" "$work/said.$rows"
+    rows=$((rows + 1))
+done < <(refuse_all 2>"$work/why")
+[ "$rows" -eq "$(wc -l <<<"$refused")" ] || tap_result 1 "refuses all that it should" "$work/why"
 ok "refuses --png without matplotlib" without_matplotlib
 
 tap_done
