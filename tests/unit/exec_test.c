@@ -20,7 +20,8 @@ enum {
     THINNING = GR_SANITIZER(1, 4, 16),
     THREADS = GR_SANITIZER(4, 1, 2),
     STEPPED = GR_SANITIZER(1, 1, 4),
-    DIRECT = GR_SANITIZER(2, 2, 3)
+    DIRECT = GR_SANITIZER(2, 2, 3),
+    SHORT = GR_SANITIZER(16, 8, 8) /* one in so many more in ./check without --all */
 };
 
 static uint64_t thinning;
@@ -106,7 +107,7 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
     size_t k, g;
 
     thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) * (direct ? DIRECT : 1) *
-               (uint64_t) depth(8, 1);
+               (uint64_t) depth(SHORT, 1);
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         for (g = 0; g < NGEOMETRIES; g++) {
             struct ex_batch b = {.random = &seed};

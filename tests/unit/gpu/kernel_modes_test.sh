@@ -10,8 +10,10 @@ make_work
 builddir=${builddir:-.}
 
 # mode: one in so many cases, by the seed: environment
+more=1 # one in so many times as many
 case ${SANITIZER:-plain} in
     plain)
+        more=$(depth 2 1)
         modes='checked: 2:
 every block alone on the device: 16: FAKECUDA_SMS=1
 threads in reverse: 12: FAKECUDA_SCHED=rev
@@ -34,7 +36,7 @@ while IFS= read -r row; do
     # the environment is all that follows the second colon
     read -ra settings <<<"X=1 $environment"
     libraries=$builddir/tests/fakes/cuda/lib
-    if said=$(env "${settings[@]}" KERNEL_TEST_THIN="${thin# }" FAKECUDA_KERNELS="$libraries/traced_kernels.so" \
+    if said=$(env "${settings[@]}" KERNEL_TEST_THIN=$((more * thin)) FAKECUDA_KERNELS="$libraries/traced_kernels.so" \
         LIBCUDA="$libraries/libcuda.so.1" CMOCKA_MESSAGE_OUTPUT=STDOUT timeout -k 1 "${KERNEL_MODE_LIMIT:-1800}" \
         "$builddir/tests/unit/gpu/kernel_test" 2>&1); then
         tap_ok "$mode: $(grep '^# launches' <<<"$said" | cut -c3-)"

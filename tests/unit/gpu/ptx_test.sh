@@ -30,12 +30,12 @@ wanted() {
 }
 
 # name: settings
-rows='each kernel: KERNEL_TEST_EACH=1 KERNEL_TEST_ONLY=every_kernel*
-any case: KERNEL_TEST_THIN=30
+rows="each kernel: KERNEL_TEST_EACH=1 KERNEL_TEST_ONLY=every_kernel*
+any case: KERNEL_TEST_THIN=$(depth 60 30)
 weak memory: KERNEL_TEST_THIN=30 FAKECUDA_WEAK=11
 a thread lags: KERNEL_TEST_THIN=40 FAKECUDA_SCHED=lag:5
 threads in reverse: KERNEL_TEST_THIN=40 FAKECUDA_SCHED=rev
-weak memory, any order, jitter: KERNEL_TEST_THIN=40 FAKECUDA_WEAK=19 FAKECUDA_SCHED=rand:23 FAKECUDA_JITTER=29'
+weak memory, any order, jitter: KERNEL_TEST_THIN=40 FAKECUDA_WEAK=19 FAKECUDA_SCHED=rand:23 FAKECUDA_JITTER=29"
 
 while IFS= read -r row; do
     name=${row%%: *}
