@@ -10,6 +10,7 @@
 #include "cmocka_test.h"
 
 #include "base/errors.h"
+#include "depth.h"
 #include "sanitizer/sanitizer.h"
 #include "mail_ranks.h"
 #include "mailbox_explore.h"
@@ -102,12 +103,12 @@ static void sweep(size_t ncalls, enum ex_mode mode)
 
 static void calls_are_right_in_any_order_of_ranks(void **state)
 {
-    sweep(400, EX_STEPPED);
+    sweep((size_t) depth(200, 400), EX_STEPPED);
 }
 
 static void calls_are_right_in_threads(void **state)
 {
-    sweep(1000, EX_THREADS);
+    sweep((size_t) depth(300, 1000), EX_THREADS);
 }
 
 static void epochs_may_wrap(void **state)

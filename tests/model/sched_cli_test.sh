@@ -56,7 +56,7 @@ runs() {
     bad=0
     if "$SCHED" "$coll" "$algo" -n 2 2>&1 | grep -q "runs along a torus"; then
         ordered='--channel 3'
-        for torus in 1 2 4x2 4x4 2x8x2 4x4x4; do
+        for torus in $(depth "1 4x2 2x8x2" "1 2 4x2 4x4 2x8x2 4x4x4"); do
             runs_one $(($(echo $torus | sed 's/x/*/g'))) --torus $torus
         done
         tap_result "$bad" "$coll $algo runs on tori" "$work/why"
@@ -66,7 +66,7 @@ runs() {
     if "$SCHED" "$coll" "$algo" -n 2 --order reverse 2>&1 | grep -q "takes ranks by their numbers"; then
         ordered='--channel 1'
     fi
-    for p in 1 2 3 4 5 7 8 9 16 33; do
+    for p in $(depth "1 2 5 8 33" "1 2 3 4 5 7 8 9 16 33"); do
         [ "$algo" = oneshot ] && [ "$p" -gt 9 ] && continue # it has no more
         runs_one $p -n $p
     done

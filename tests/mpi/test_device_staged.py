@@ -18,8 +18,8 @@ test_rows = table(
         wrapper=TWO_EACH, rows="""a channels bytes n memory
 ring  1 4096  4 device
 tree  2 1024  3 mixed
-flat  3 2048  3 other
 |
+flat  3 2048  3 other
 tree  2 1024  5 mixed
 chain 2 16384 3 device
 auto  4 65536 2 managed"""),

@@ -61,7 +61,7 @@ test_rows = table(
               ("the same without CUDA IPC", depth(2, 3), "none", good_where_copied),
               ("the same where nobody opens handles", 2, "unopened", good_by_leader)]],
     led("the same in pieces", 2, "FAKECUDA_CHECK=0 -- leader 9", good_where_mapped) if not in_all else [],
-    led("the same in weak memory, a thread lags", 2, "FAKECUDA_WEAK=5 FAKECUDA_SCHED=lag:3 -- leader", good_where_mapped),
+    led("the same in weak memory, a thread lags", "| 2", "FAKECUDA_WEAK=5 FAKECUDA_SCHED=lag:3 -- leader", good_where_mapped),
     led("the same where memory is short", "| 4", "FAKECUDA_MEM=64 -- leader"),
     # ---- order ----
     led("opposite orders on several communicators", 3, "eight_in orders"),
@@ -80,7 +80,7 @@ test_rows = table(
         "FAKECUDA_SYNC_ALLOC=1 FAKECUDA_DELAY=5 TEST_LIMIT=100 -- streams beside", good_where_mapped),
     led("progress without calls", 3, "devices progress"),
     led("the current context", 2, "devices context"),
-    led("random programs", 3, f"GPURING_MEMORY=mixed GR_HOST=1 TEST_LIMIT=600 -- random_programs --seed={SEED} "
+    led("random programs", "| 3", f"GPURING_MEMORY=mixed GR_HOST=1 TEST_LIMIT=600 -- random_programs --seed={SEED} "
         f"--count=9999 --seconds={depth(1, 30)}", good_on_devices),
     # ---- when there is one ----
     row("several devices, some shared, no MPS: the host does it", 4, f"FAKECUDA_DEVICES=2 {SMALL} -- devices crossed",

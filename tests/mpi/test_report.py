@@ -130,8 +130,8 @@ test_rows = table(
         rows="""name count bytes options
 allreduce 1      8-B
 allreduce 100000 800-KB  algorithm=ring
-barrier   1      0-B
 |
+barrier   1      0-B
 allreduce 1      8-B     mailbox_bytes=0
 allreduce 100000 800-KB  algorithm=flat
 allreduce 100000 800-KB  algorithm=tree"""),

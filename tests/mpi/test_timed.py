@@ -18,17 +18,17 @@ ALONG = " ".join(f"algorithm_{w}" for w in ("allreduce=swing", "allgather=bucket
                                             "reduce=mst", "alltoall=ordered"))
 ROUNDS = depth(1, 3)
 test_rows = table(
-    row("$mode on $torus", "$torus", f"step_sync=$mode torus=$torus {REPORT} -- timed $torus 3", also={
-        "$mode on $torus: the report says so": report_fits(20)}, rows="""torus mode
-2x2   start
-2x2   barrier
-2x2   timed
+    row("$mode on $torus", "$torus", f"step_sync=$mode torus=$torus {REPORT} -- timed $torus $n", also={
+        "$mode on $torus: the report says so": report_fits(20)}, rows=f"""torus mode    n
+2x2   start   {ROUNDS}
+2x2   barrier {ROUNDS}
+2x2   timed   3
 |
-2x2x2 timed"""),
+2x2x2 timed   3"""),
     # Real grids, with reorder, as rings and lines, their rows and columns (MPI_Cart_sub), and by the info key: all collectives
     # in all forms, each by what runs along a torus. Without timing: test_torus.py.
     row("$mode on the grid $grid", "$grid", f"step_sync=$mode {ALONG} channels=2 {REPORT} -- grids $grid",
-        grid="2x2 | 4x2 2x2x2 3x3 4x4", mode="barrier timed | start", also={
+        grid="2x2 | 4x2 2x2x2 3x3 4x4", mode="timed | barrier start", also={
             "$mode on the grid $grid: the report says so": report_fits(60),
             "$mode on the grid $grid: along the torus": tuple(
                 f"^# [a-z_]+ +host +{way} " for way in ("swing", "bucket", "mst", "ordered"))}),

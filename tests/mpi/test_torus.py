@@ -20,14 +20,14 @@ test_rows = table(
     row("$grid, $a, $channels channels", "$grid", "verbose=2 algorithm=$a channels=$channels -- grids $grid", good_along,
         rows=f"""grid a channels colls
 4x2   suh-shin  1 alltoall
-4x2   node-tree 2 allreduce bcast reduce
 2x2x2 bucket    6 {RINGS}
 2x2x2 mst       6 bcast reduce
-2x2x2 ordered   1 alltoall
 3x3   swing     4 allreduce
 3x3   two-level 2 {RINGS} bcast reduce
-3x3   doubling  2 {RINGS}
 |
+4x2   node-tree 2 allreduce bcast reduce
+2x2x2 ordered   1 alltoall
+3x3   doubling  2 {RINGS}
 2x2x2 swing     3 allreduce
 2x2x2 suh-shin  1 alltoall
 3x3   auto      2
@@ -54,7 +54,7 @@ test_rows = table(
 2x2   auto      1"""),
     # slots so small that a message of several blocks takes several
     row("$grid, $a, 2 slots of 1024 bytes", "$grid", "algorithm=$a slots=2 slot_bytes=1024 -- grids $grid",
-        grid="4x2 | 4x4", a="bucket | swing ordered two-level node-tree"),
+        grid="2x2 | 4x2 4x4", a="bucket | swing ordered two-level node-tree"),
     # these take ranks by their numbers, and need no torus; 5 are no power of two
     row("$np ranks: $a", "5 | 4", "--mca op ^avx verbose=2 algorithm=$a -- " + ANY_CASE, good_along, a="pat | doubling", colls=f"'{RINGS}'"),
     # which torus a communicator has, by the bits of a sum along it: extents, their order, lines, and who says so
