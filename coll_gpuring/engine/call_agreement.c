@@ -31,6 +31,7 @@
 #include "sched/sched.h"
 #include "tune/select.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,6 @@ int gr_agreement_prepare(struct gr_op *op, enum gr_agreement_use use)
 void gr_agreement_free(struct gr_call_agreement *agreement)
 {
     free(agreement->records);
-    free(agreement->scratch);
 }
 
 /* ---- what the ranks have agreed on ---- */
@@ -259,19 +259,8 @@ static unsigned char *spread(struct gr_op *op)
     return (unsigned char *) a->records;
 }
 
-/* At least that many bytes, kept for the next round. NULL: no memory. */
-static unsigned char *get_scratch(struct gr_call_agreement *a, size_t bytes)
-{
-    if (bytes > a->scratch_bytes) {
-        free(a->scratch);
-        a->scratch = gr_malloc(bytes);
-        a->scratch_bytes = NULL == a->scratch ? 0 : bytes;
-    }
-    return a->scratch;
-}
-
-/* Start a round: an Allreduce of words over host links. 0, or GR_ERR_... */
-static int begin_round(struct gr_op *op, enum gr_agreement_round round)
+/* Start a round: an Allreduce of words over host links, for which no algorithm needs scratch. */
+static void begin_round(struct gr_op *op, enum gr_agreement_round round)
 {
     const struct gr_choice *how = &op->queue->comm->agreement_choice;
     struct gr_call_agreement *a = &op->agreement;
@@ -290,28 +279,20 @@ static int begin_round(struct gr_op *op, enum gr_agreement_round round)
     struct gr_reducer reducer = {.elem_bytes = r.elem_bytes,
                                  .fused = gr_reduce_find(GR_TYPE_U64, GR_OP_BOR)};
     unsigned char *space[3] = {[GR_IN] = words, [GR_OUT] = words, [GR_TMP] = NULL};
-    size_t scratch = gr_plan_scratch(&r, p);
 
     _Static_assert(0 == sizeof(a->record) % sizeof(uint64_t), "records are words");
-    if (scratch > 0) {
-        space[GR_TMP] = get_scratch(a, scratch);
-        if (NULL == space[GR_TMP]) {
-            return GR_ERR_NOMEM;
-        }
-    }
+    assert(0 == gr_plan_scratch(&r, p));
     a->round = round;
     gr_host_start_plan(op, &r, space, reducer);
-    return 0;
 }
 
 /* On boards the record has been posted since the call was queued. */
-int gr_agreement_begin(struct gr_op *op)
+void gr_agreement_begin(struct gr_op *op)
 {
-    if (NULL == op->queue->team->remote) {
-        return 0;
+    if (NULL != op->queue->team->remote) {
+        combine(op);
+        begin_round(op, GR_ROUND_COMBINED);
     }
-    combine(op);
-    return begin_round(op, GR_ROUND_COMBINED);
 }
 
 /* The second round is for kernels that write to the buffers of other ranks. */
@@ -327,7 +308,8 @@ static int poll_links(struct gr_op *op, uint64_t *moved)
     if (a->result < 0 || !op->agreed.kernels || !op->agreed.zero_copy) {
         return GR_DONE;
     }
-    return 0 == begin_round(op, GR_ROUND_SINGLE) ? GR_AGAIN : GR_ERR_NOMEM;
+    begin_round(op, GR_ROUND_SINGLE);
+    return GR_AGAIN;
 }
 
 int gr_agreement_poll(struct gr_op *op, uint64_t *moved)

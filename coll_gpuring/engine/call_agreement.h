@@ -45,10 +45,10 @@ struct gr_setup *gr_agreement_connect(struct gr_op_queue *queue, uint32_t number
 /*
  * Exchange the records, when the op is the first of its queue: on boards inside a node; between
  * nodes combined, by an Allreduce over host links, and, where all ranks agree on a call that may
- * use zero copy on devices, once more one by one. begin: 0, or GR_ERR_... poll: GR_DONE, GR_AGAIN,
- * or a negative enum gr_error. explain: what it waits for, in words.
+ * use zero copy on devices, once more one by one. poll: GR_DONE, GR_AGAIN, or a negative enum
+ * gr_error. explain: what it waits for, in words.
  */
-int gr_agreement_begin(struct gr_op *op);
+void gr_agreement_begin(struct gr_op *op);
 int gr_agreement_poll(struct gr_op *op, uint64_t *moved);
 void gr_agreement_explain(struct gr_op *op, char *text, size_t size);
 

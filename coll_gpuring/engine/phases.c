@@ -96,7 +96,6 @@ static enum gr_links record_links(const struct gr_op *op)
 static void begin_agreement(struct gr_op *op)
 {
     enum gr_links links = record_links(op);
-    int rc;
 
     if (GR_LINKS_NONE == links) {
         op->phase = GR_OP_RECORD_LINKS;
@@ -111,10 +110,7 @@ static void begin_agreement(struct gr_op *op)
         return;
     }
     op->phase = GR_OP_AGREEMENT;
-    rc = gr_agreement_begin(op);
-    if (0 != rc) {
-        gr_op_over(op, rc);
-    }
+    gr_agreement_begin(op);
 }
 
 /*

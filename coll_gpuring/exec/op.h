@@ -99,8 +99,6 @@ struct gr_call_agreement {
     const struct gr_ipc_handle **handles; /* [rank]: of receive buffers, in records */
     size_t *spots;                        /* [rank]: bytes from records to the rank's record */
     int nrecords;                         /* ranks for which there is room */
-    unsigned char *scratch;               /* between nodes: GR_TMP of the exchange; owned */
-    size_t scratch_bytes;                 /* of scratch */
 };
 
 /* ---- states of executors ---- */
