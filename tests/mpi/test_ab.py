@@ -197,8 +197,9 @@ def test_off():
 
 def test_failures():
     done = alternate(10, "fail=7")
+    # the first rank to end takes the other with it, at times before that one has said so
     row_of("the run with gpuring fails: its status and last lines, and no more runs", done, done.returncode == 1,
-           done.stderr.count("no more of this") == 2, not done.stdout,
+           1 <= done.stderr.count("no more of this") <= 2, not done.stdout,
            "gpuring_ab: the run with gpuring failed with exit status 7; its last lines" in done.stderr)
     done = ab(*MPIRUN, "-np", 1, "sh", "-c", "echo broken; exit 3")
     row_of("every run fails", done, done.returncode == 1, done.stderr.count("broken") == 1,
