@@ -155,7 +155,7 @@ static int crossings; /* that were found */
 
 typedef void (*pair_fn)(const struct gr_select_args *q, enum gr_algo algo, struct count count);
 
-/* All algorithms that may be chosen, between nodes and in one. */
+/* All algorithms that may be chosen between nodes; in one node also those that must be forced. */
 static void for_each_algorithm(pair_fn visit)
 {
     static const int shapes[][2] = {{2, 1}, {3, 1}, {4, 1}, {5, 1}, {7, 1}, {8, 1},
@@ -173,7 +173,8 @@ static void for_each_algorithm(pair_fn visit)
                     q = host_question((enum gr_coll) coll, q.p);
                 }
                 if (can_do(&q, (enum gr_algo) algo, GR_BY_SLOTS) &&
-                    may_choose(&gr_costs_host, &q, (enum gr_algo) algo)) {
+                    (q.internode.nodes < 2 ||
+                     may_choose(&gr_costs_host, &q, (enum gr_algo) algo))) {
                     visit(&q, (enum gr_algo) algo, on_paper(&q, (enum gr_algo) algo));
                 }
             }
@@ -203,7 +204,9 @@ static void check_hops(const struct gr_select_args *q, enum gr_algo algo, struct
 {
     double most = q->internode.nodes < 2 ? INFINITY : GR_ALGO_PAIRWISE == algo ? 2.6 : 1.7;
 
-    check_within(q, algo, "messages", price(q, algo, 1, 0, 1) / count.hops, 0.85, most);
+    if (may_choose(&gr_costs_host, q, algo)) {
+        check_within(q, algo, "messages", price(q, algo, 1, 0, 1) / count.hops, 0.85, most);
+    }
 }
 
 /* Those of algorithms for large messages are exact. */
