@@ -363,7 +363,7 @@ forces_choices() {
 # Other MPIs are configurations, too: run as often, and named where they are the best.
 runs_peers() {
     fake 0 --quick -m 8:8 --configs=none --peer="other=$work/fake/peer -n 2" --peer="broken=false -n 2" bcast reduce &&
-        calls 'peer -n 2 bcast reduce -m 8:8 ' 4 && calls 'pml' 0 && calls 'coll gpuring' 2 &&
+        calls 'peer -n 2 bcast reduce -m 8:8 ' 4 && calls '--mca pml ' 0 && calls 'coll gpuring' 2 &&
         one err 'left out: broken: exit status 1$' && one out "^# config other: $work/fake/peer -n 2$" &&
         run 0 --from-csv="$work/raw" -o csv &&
         is bcast 8 "0.500 other 1.500 0.333 0.333 0.333 1.000 1.000 1.000 0.100 14.940 stock below" &&

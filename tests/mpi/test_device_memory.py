@@ -10,9 +10,19 @@ ROUNDS = depth(30, 5000)  # in each of two windows or more
 CROSSED = f"{SMALL} -- devices crossed"
 UNMAPPED = lines_seen(1, r"gpuring: rank [0-9]+ of .* cannot map the device memory of rank [0-9]+ \(")
 NO_IPC = lines_seen(1, "gpuring: no other process can map the device memory of rank [0-9]+ of .* whole GPUs")
-UNSEEN = lines_seen(1, r"gpuring: rank [0-9]+ of .* does not see the device of rank [0-9]+, .*\(cuIpcOpenMemHandle: "
-                    "CUDA_ERROR_INVALID_DEVICE.*all devices of the job")
 OWN = each_rank("export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK")
+
+
+def by_each_once(pattern):
+    """Said, and by no process twice: ranks hear of it in communicators that they are members of."""
+    def holds(job):
+        said = [line.split("gpuring:")[0] for line in job.lines(pattern)]
+        return 0 < len(said) == len(set(said))
+    return wants(holds, f"lines of processes that differ {pattern!r}")
+
+
+UNSEEN = by_each_once(r"gpuring: rank [0-9]+ of .* does not see the device of rank [0-9]+, .*\(cuIpcOpenMemHandle: "
+                      "CUDA_ERROR_INVALID_DEVICE.*all devices of the job")
 
 
 def said_once(text, np, options, line, program="devices crossed", **more):
