@@ -96,23 +96,25 @@ struct gr_cuda_saved {
 int gr_cuda_enter(const struct gr_cuda *cuda, CUcontext context, struct gr_cuda_saved *saved);
 void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved);
 
-#define GR_ENTERED(rc, gpu, enter, call)                \
-    do {                                                \
+#define GR_ENTERED(gpu, enter, call)                    \
+    ({                                                  \
         struct gr_cuda_saved saved_;                    \
-        (rc) = (enter);                                 \
-        if (0 == (rc)) {                                \
-            (rc) = (call);                              \
+        int rc_ = (enter);                              \
+                                                        \
+        if (0 == rc_) {                                 \
+            rc_ = (int) (call);                         \
             gr_cuda_leave(&(gpu)->gpus->cuda, &saved_); \
         }                                               \
-    } while (0)
+        rc_;                                            \
+    })
 
-/* Evaluate `call` in a device's context. rc: its result, or the error of gr_cuda_enter(). */
-#define GR_IN_CONTEXT(rc, gpu, call) \
-    GR_ENTERED(rc, gpu, gr_cuda_enter(&(gpu)->gpus->cuda, (gpu)->context, &saved_), call)
+/* The result of `call` in a device's context, or the error of gr_cuda_enter(). */
+#define GR_IN_CONTEXT(gpu, call) \
+    GR_ENTERED(gpu, gr_cuda_enter(&(gpu)->gpus->cuda, (gpu)->context, &saved_), call)
 
-/* The same by gr_cuda_enter_alive(), for what begins a collective. */
-#define GR_IN_LIVE_CONTEXT(rc, gpu, call) \
-    GR_ENTERED(rc, gpu, gr_cuda_enter_alive((gpu)->gpus, (gpu)->ordinal, &saved_), call)
+/* The same by gr_cuda_enter_alive(), for what begins a collective, or destroys an object. */
+#define GR_IN_LIVE_CONTEXT(gpu, call) \
+    GR_ENTERED(gpu, gr_cuda_enter_alive((gpu)->gpus, (gpu)->ordinal, &saved_), call)
 
 /*
  * GR_IN_CONTEXT() for a call that may be repeated without harm: a query, a wait, or a copy. One that
@@ -120,14 +122,15 @@ void gr_cuda_leave(const struct gr_cuda *cuda, const struct gr_cuda_saved *saved
  * or whose result it copies. The driver repeats an error that is not transient.
  */
 #define GR_TRIES 3
-#define GR_TRY_IN_CONTEXT(rc, gpu, call)         \
-    do {                                         \
-        int try_ = 0;                            \
-                                                 \
-        do {                                     \
-            GR_IN_CONTEXT(rc, gpu, call);        \
-        } while ((rc) < 0 && ++try_ < GR_TRIES); \
-    } while (0)
+#define GR_TRY_IN_CONTEXT(gpu, call)                \
+    ({                                              \
+        int try_ = 0, result_;                      \
+                                                    \
+        do {                                        \
+            result_ = GR_IN_CONTEXT(gpu, call);     \
+        } while (result_ < 0 && ++try_ < GR_TRIES); \
+        result_;                                    \
+    })
 
 /*
  * gr_cuda_enter() with a device's primary context, to use or destroy objects in it. Returns an error
@@ -158,7 +161,6 @@ void gr_cuda_default_close(const struct gr_cuda *cuda, CUstream stream);
 /* ---- the compiled kernels, a fatbin in the data of image.c, and loading them ---- */
 
 extern const unsigned char gr_cuda_image[];
-extern const unsigned char gr_cuda_image_end[];
 
 /* The version of the toolkit that compiled the kernels, as CUDA_VERSION: 13000 is CUDA 13.0. */
 extern const int gr_cuda_image_toolkit;

@@ -128,7 +128,7 @@ int gr_gpu_load_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_k
     int rc = 0;
 
     if (NULL == function) {
-        GR_IN_CONTEXT(rc, gpu, gr_cuda_kernel(gpu, entry, kernel, &function));
+        rc = GR_IN_CONTEXT(gpu, gr_cuda_kernel(gpu, entry, kernel, &function));
     }
     return rc;
 }
@@ -173,11 +173,8 @@ static int initialize(struct gr_gpu *gpu)
 
 static void gpu_destroy(struct gr_gpu *gpu)
 {
-    struct gr_cuda_saved saved;
-
-    if (NULL != gpu->library && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
-        (void) gpu->gpus->cuda.cuLibraryUnload(gpu->library);
-        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    if (NULL != gpu->library) {
+        (void) GR_IN_LIVE_CONTEXT(gpu, gpu->gpus->cuda.cuLibraryUnload(gpu->library));
     }
     free(gpu->peers);
     free(gpu);

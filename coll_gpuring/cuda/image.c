@@ -13,9 +13,6 @@ __asm__(".section .rodata\n"
         ".hidden gr_cuda_image\n"
         "gr_cuda_image:\n"
         ".incbin \"" GR_FATBIN "\"\n"
-        ".globl gr_cuda_image_end\n"
-        ".hidden gr_cuda_image_end\n"
-        "gr_cuda_image_end:\n"
         ".previous\n");
 
 static const char *const kernel_names[GR_NENTRIES][GR_NKERNELS] = {
@@ -110,7 +107,7 @@ int gr_cuda_load_library(struct gr_gpu *gpu, const void *image)
     int rc = check_image(&gpu->gpus->cuda);
 
     if (0 == rc) {
-        GR_IN_CONTEXT(rc, gpu, load_library(gpu, image));
+        rc = GR_IN_CONTEXT(gpu, load_library(gpu, image));
     }
     return rc;
 }

@@ -13,20 +13,16 @@ int gr_gpu_alloc(struct gr_gpu *gpu, size_t bytes, gr_gpu_ptr *at)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUdeviceptr base = 0;
-    int rc;
+    int rc = GR_IN_CONTEXT(gpu, GR_CUDA(cuda, cuMemAlloc, &base, bytes));
 
-    GR_IN_CONTEXT(rc, gpu, GR_CUDA(cuda, cuMemAlloc, &base, bytes));
     *at = 0 == rc ? base : 0;
     return rc;
 }
 
 void gr_gpu_free(struct gr_gpu *gpu, gr_gpu_ptr at)
 {
-    struct gr_cuda_saved saved;
-
-    if (0 != at && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
-        (void) gpu->gpus->cuda.cuMemFree(at);
-        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    if (0 != at) {
+        (void) GR_IN_LIVE_CONTEXT(gpu, gpu->gpus->cuda.cuMemFree(at));
     }
 }
 
@@ -72,43 +68,34 @@ void *gr_gpu_host_alloc(struct gr_gpu *gpu, size_t bytes)
 
 void gr_gpu_host_free(struct gr_gpu *gpu, void *at)
 {
-    struct gr_cuda_saved saved;
-
-    if (NULL != at && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
-        (void) gpu->gpus->cuda.cuMemFreeHost(at);
-        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    if (NULL != at) {
+        (void) GR_IN_LIVE_CONTEXT(gpu, gpu->gpus->cuda.cuMemFreeHost(at));
     }
 }
 
-int gr_gpu_host_pin(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at)
+/* gr_gpu_host_pin(); the context is current. */
+static int pin(const struct gr_cuda *cuda, void *base, size_t bytes, gr_gpu_ptr *at)
 {
-    const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
+    int rc = GR_CUDA(cuda, cuMemHostRegister, base, bytes,
+                     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
 
-    if (rc < 0) {
-        return rc;
-    }
-    rc = GR_CUDA(cuda, cuMemHostRegister, base, bytes,
-                 CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     if (0 == rc) {
         rc = device_address(cuda, base, at);
         if (rc < 0) {
             (void) cuda->cuMemHostUnregister(base);
         }
     }
-    gr_cuda_leave(cuda, &saved);
     return rc;
+}
+
+int gr_gpu_host_pin(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at)
+{
+    return GR_IN_CONTEXT(gpu, pin(&gpu->gpus->cuda, base, bytes, at));
 }
 
 void gr_gpu_host_unpin(struct gr_gpu *gpu, void *base)
 {
-    struct gr_cuda_saved saved;
-
-    if (0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
-        (void) gpu->gpus->cuda.cuMemHostUnregister(base);
-        gr_cuda_leave(&gpu->gpus->cuda, &saved);
-    }
+    (void) GR_IN_LIVE_CONTEXT(gpu, gpu->gpus->cuda.cuMemHostUnregister(base));
 }
 
 /* ---- memory of other processes ---- */
@@ -118,16 +105,9 @@ _Static_assert(GR_GPU_IPC_BYTES == sizeof(CUipcMemHandle), "size of the driver's
 int gr_gpu_ipc_export(struct gr_gpu *gpu, gr_gpu_ptr at, unsigned char handle[GR_GPU_IPC_BYTES])
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    CUipcMemHandle h;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
+    CUipcMemHandle h = {.reserved = {0}};
 
-    if (rc < 0) {
-        return rc;
-    }
-    rc = GR_CUDA(cuda, cuIpcGetMemHandle, &h, at);
-    gr_cuda_leave(cuda, &saved);
-    if (rc < 0) {
+    if (0 != GR_IN_CONTEXT(gpu, GR_CUDA(cuda, cuIpcGetMemHandle, &h, at))) {
         return GR_ERR_PEER;
     }
     memcpy(handle, &h, sizeof(h));
@@ -140,27 +120,18 @@ int gr_gpu_ipc_open(struct gr_gpu *gpu, const unsigned char handle[GR_GPU_IPC_BY
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUipcMemHandle h;
     CUdeviceptr base = 0;
-    struct gr_cuda_saved saved;
-    int rc = gr_cuda_enter(cuda, gpu->context, &saved);
+    int rc;
 
-    if (rc < 0) {
-        return rc;
-    }
     memcpy(&h, handle, sizeof(h));
-    rc = GR_CUDA(cuda, cuIpcOpenMemHandle, &base, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    gr_cuda_leave(cuda, &saved);
+    rc = GR_IN_CONTEXT(
+        gpu, GR_CUDA(cuda, cuIpcOpenMemHandle, &base, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     *at = base;
     return 0 == rc ? 0 : GR_ERR_PEER;
 }
 
 void gr_gpu_ipc_close(struct gr_gpu *gpu, gr_gpu_ptr at)
 {
-    struct gr_cuda_saved saved;
-
-    if (0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
-        (void) gpu->gpus->cuda.cuIpcCloseMemHandle(at);
-        gr_cuda_leave(&gpu->gpus->cuda, &saved);
-    }
+    (void) GR_IN_LIVE_CONTEXT(gpu, gpu->gpus->cuda.cuIpcCloseMemHandle(at));
 }
 
 int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t *bytes)
@@ -168,16 +139,17 @@ int gr_gpu_ipc_range(struct gr_gpu *gpu, gr_gpu_ptr at, gr_gpu_ptr *base, size_t
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUdeviceptr first = 0;
     unsigned int capable = 0;
-    int rc;
 
     if (CUDA_SUCCESS != cuda->cuPointerGetAttribute(
                             &capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) ||
         !capable) {
         return GR_ERR_PEER;
     }
-    GR_IN_CONTEXT(rc, gpu, GR_CUDA(cuda, cuMemGetAddressRange, &first, bytes, at));
+    if (0 != GR_IN_CONTEXT(gpu, GR_CUDA(cuda, cuMemGetAddressRange, &first, bytes, at))) {
+        return GR_ERR_PEER;
+    }
     *base = first;
-    return 0 == rc ? 0 : GR_ERR_PEER;
+    return 0;
 }
 
 uint64_t gr_gpus_buffer_id(const struct gr_gpus *gpus, gr_gpu_ptr at)
@@ -231,13 +203,10 @@ enum gr_gpu_rdma gr_gpu_rdma(const struct gr_gpu *gpu)
 int gr_gpu_flush(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int rc;
 
-    GR_IN_CONTEXT(rc, gpu,
-                  GR_CUDA(cuda, cuFlushGPUDirectRDMAWrites,
-                          CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
-                          CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
-    return rc;
+    return GR_IN_CONTEXT(gpu, GR_CUDA(cuda, cuFlushGPUDirectRDMAWrites,
+                                      CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                      CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
 }
 
 /* ---- SYNC_MEMOPS ---- */

@@ -52,10 +52,8 @@ int gr_gpus_wait_current(struct gr_gpus *gpus, int but)
 int gr_gpu_wait_default(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
-    int rc;
 
-    GR_TRY_IN_CONTEXT(rc, gpu, gr_cuda_check(cuda, "cuStreamSynchronize", wait_default(cuda)));
-    return rc;
+    return GR_TRY_IN_CONTEXT(gpu, gr_cuda_check(cuda, "cuStreamSynchronize", wait_default(cuda)));
 }
 
 /* Largest pitch of a 2D copy, in bytes, that every device supports. */
@@ -155,7 +153,7 @@ int gr_gpu_copy_runs(struct gr_gpu *gpu, const struct gr_gpu_run *runs, size_t n
     int rc = wait_for_current(cuda, gpu->context);
 
     if (0 == rc) {
-        GR_TRY_IN_CONTEXT(rc, gpu, copy_runs(cuda, runs, n));
+        rc = GR_TRY_IN_CONTEXT(gpu, copy_runs(cuda, runs, n));
     }
     return rc;
 }
@@ -199,7 +197,7 @@ int gr_gpu_stream_open(struct gr_gpu *gpu, struct gr_gpu_stream **stream)
         return GR_ERR_NOMEM;
     }
     s->gpu = gpu;
-    GR_IN_CONTEXT(rc, gpu, create(s));
+    rc = GR_IN_CONTEXT(gpu, create(s));
     if (rc < 0) {
         free(s);
         return rc;
@@ -257,10 +255,7 @@ static int follow(struct gr_gpu_stream *stream)
 
 int gr_gpu_stream_follow(struct gr_gpu_stream *stream)
 {
-    int rc;
-
-    GR_IN_LIVE_CONTEXT(rc, stream->gpu, follow(stream));
-    return rc;
+    return GR_IN_LIVE_CONTEXT(stream->gpu, follow(stream));
 }
 
 /* Record the point's event. If the application has reset the event's context, create a new one. */
@@ -284,23 +279,16 @@ static int record_again(struct gr_gpu *gpu, struct gr_gpu_point *point)
 
 int gr_gpu_point_set(struct gr_gpu_point *point, struct gr_gpu *gpu)
 {
-    int rc;
-
     if (gpu != point->gpu) {
         gr_gpu_point_free(point);
     }
-    GR_IN_CONTEXT(rc, gpu, record_again(gpu, point));
-    return rc;
+    return GR_IN_CONTEXT(gpu, record_again(gpu, point));
 }
 
 void gr_gpu_point_free(struct gr_gpu_point *point)
 {
-    struct gr_gpu *gpu = point->gpu;
-    struct gr_cuda_saved saved;
-
-    if (NULL != point->event && 0 == gr_cuda_enter_alive(gpu->gpus, gpu->ordinal, &saved)) {
-        (void) gpu->gpus->cuda.cuEventDestroy(point->event);
-        gr_cuda_leave(&gpu->gpus->cuda, &saved);
+    if (NULL != point->event) {
+        (void) GR_IN_LIVE_CONTEXT(point->gpu, point->gpu->gpus->cuda.cuEventDestroy(point->event));
     }
     *point = (struct gr_gpu_point) {NULL, NULL};
 }
@@ -308,12 +296,9 @@ void gr_gpu_point_free(struct gr_gpu_point *point)
 int gr_gpu_stream_follow_point(struct gr_gpu_stream *stream, const struct gr_gpu_point *point)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int rc;
 
-    GR_IN_LIVE_CONTEXT(
-        rc, stream->gpu,
-        GR_CUDA(cuda, cuStreamWaitEvent, stream->stream, point->event, CU_EVENT_WAIT_DEFAULT));
-    return rc;
+    return GR_IN_LIVE_CONTEXT(stream->gpu, GR_CUDA(cuda, cuStreamWaitEvent, stream->stream,
+                                                   point->event, CU_EVENT_WAIT_DEFAULT));
 }
 
 /* The context is current. */
@@ -334,22 +319,16 @@ static int launch(struct gr_gpu_stream *stream, enum gr_kernel_entry entry, enum
 int gr_gpu_launch(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
                   const struct gr_gpu_args *args)
 {
-    int rc;
-
-    GR_IN_CONTEXT(rc, stream->gpu,
-                  launch(stream, GR_ENTRY_CHANNELS, kernel, nblocks,
-                         0 == args->threads ? GR_GPU_THREADS : args->threads, args));
-    return rc;
+    return GR_IN_CONTEXT(stream->gpu,
+                         launch(stream, GR_ENTRY_CHANNELS, kernel, nblocks,
+                                0 == args->threads ? GR_GPU_THREADS : args->threads, args));
 }
 
 int gr_gpu_launch_leader(struct gr_gpu_stream *stream, enum gr_kernel kernel, uint32_t nblocks,
                          const struct gr_leader_args *args)
 {
-    int rc;
-
-    GR_IN_CONTEXT(rc, stream->gpu,
-                  launch(stream, GR_ENTRY_LEADER, kernel, nblocks, GR_GPU_THREADS, args));
-    return rc;
+    return GR_IN_CONTEXT(stream->gpu,
+                         launch(stream, GR_ENTRY_LEADER, kernel, nblocks, GR_GPU_THREADS, args));
 }
 
 int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr src, size_t bytes)
@@ -362,11 +341,8 @@ int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr 
 
 int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n)
 {
-    int rc;
-
-    GR_TRY_IN_CONTEXT(rc, stream->gpu,
-                      gr_cuda_copy_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
-    return rc;
+    return GR_TRY_IN_CONTEXT(stream->gpu,
+                             gr_cuda_copy_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
 }
 
 /* Create missing marks up to this number. The context is current. */
@@ -395,10 +371,7 @@ static int record_mark(struct gr_gpu_stream *stream, uint32_t mark)
 
 int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)
 {
-    int rc;
-
-    GR_TRY_IN_CONTEXT(rc, stream->gpu, record_mark(stream, mark));
-    return rc;
+    return GR_TRY_IN_CONTEXT(stream->gpu, record_mark(stream, mark));
 }
 
 /* Convert the result of a query: 1 done, 0 not ready, or an error code. */
@@ -429,10 +402,7 @@ int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark)
 
 int gr_gpu_stream_note(struct gr_gpu_stream *stream)
 {
-    int rc;
-
-    GR_IN_LIVE_CONTEXT(rc, stream->gpu, record_default(&stream->gpu->gpus->cuda, stream->event));
-    return rc;
+    return GR_IN_LIVE_CONTEXT(stream->gpu, record_default(&stream->gpu->gpus->cuda, stream->event));
 }
 
 int gr_gpu_stream_noted(struct gr_gpu_stream *stream)
@@ -448,30 +418,22 @@ int gr_gpu_point_reached(const struct gr_gpu_point *point)
 int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int rc = 0;
 
-    if (bytes > 0) {
-        GR_IN_CONTEXT(rc, stream->gpu,
-                      GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream));
-    }
-    return rc;
+    return 0 == bytes ? 0
+                      : GR_IN_CONTEXT(stream->gpu,
+                                      GR_CUDA(cuda, cuMemsetD8Async, at, 0, bytes, stream->stream));
 }
 
 int gr_gpu_stream_done(struct gr_gpu_stream *stream)
 {
     const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
-    int rc;
 
-    GR_TRY_IN_CONTEXT(rc, stream->gpu,
-                      query_status(cuda, "cuStreamQuery", cuda->cuStreamQuery(stream->stream)));
-    return rc;
+    return GR_TRY_IN_CONTEXT(
+        stream->gpu, query_status(cuda, "cuStreamQuery", cuda->cuStreamQuery(stream->stream)));
 }
 
 int gr_gpu_stream_wait(struct gr_gpu_stream *stream)
 {
-    int rc;
-
-    GR_TRY_IN_CONTEXT(rc, stream->gpu,
-                      GR_CUDA(&stream->gpu->gpus->cuda, cuStreamSynchronize, stream->stream));
-    return rc;
+    return GR_TRY_IN_CONTEXT(
+        stream->gpu, GR_CUDA(&stream->gpu->gpus->cuda, cuStreamSynchronize, stream->stream));
 }

@@ -166,12 +166,8 @@ static int make_device_part(struct gr_gpu_team *team)
 static void free_device_part(struct gr_gpu_team *team)
 {
     gr_gpu_stream_close(team->stream);
-    if (0 != team->tables) {
-        gr_gpu_free(team->gpu, team->tables);
-    }
-    if (NULL != team->pinned) {
-        gr_gpu_host_free(team->gpu, team->pinned);
-    }
+    gr_gpu_free(team->gpu, team->tables);
+    gr_gpu_host_free(team->gpu, team->pinned);
 }
 
 static void team_free(struct gr_gpu_team *team)
