@@ -89,26 +89,6 @@ void gr_gpu_pool_release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int
     pthread_mutex_unlock(&pool->lock);
 }
 
-gr_gpu_ptr gr_gpu_slab_at(const struct gr_gpu_slab *slab)
-{
-    return slab->at;
-}
-
-void *gr_gpu_slab_base(const struct gr_gpu_slab *slab)
-{
-    return (unsigned char *) slab->user + slab->offset;
-}
-
-struct gr_lease_user *gr_gpu_slab_user(const struct gr_gpu_slab *slab)
-{
-    return slab->user;
-}
-
-uint64_t gr_gpu_slab_lease(const struct gr_gpu_slab *slab)
-{
-    return slab->lease;
-}
-
 struct gr_gpu_slab_handle gr_gpu_pool_export(const struct gr_gpu_pool *pool,
                                              const struct gr_gpu_slab *slab)
 {

@@ -48,15 +48,11 @@ int gr_gpu_pool_lease(struct gr_gpu_pool *pool, enum gr_gpu_where where, size_t 
  */
 void gr_gpu_pool_release(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, int used);
 
-/* Address of a slab's data for this process's device. */
-gr_gpu_ptr gr_gpu_slab_at(const struct gr_gpu_slab *slab);
-
 /* Address of a slab's data for the host; of a slab in host memory only. */
-void *gr_gpu_slab_base(const struct gr_gpu_slab *slab);
-
-/* The record of the slab's user, and the number of its lease: for gr_lease_leave(). */
-struct gr_lease_user *gr_gpu_slab_user(const struct gr_gpu_slab *slab);
-uint64_t gr_gpu_slab_lease(const struct gr_gpu_slab *slab);
+static inline void *gr_gpu_slab_base(const struct gr_gpu_slab *slab)
+{
+    return (unsigned char *) slab->user + slab->offset;
+}
 
 /* The handle of a leased slab. */
 struct gr_gpu_slab_handle gr_gpu_pool_export(const struct gr_gpu_pool *pool,

@@ -5,7 +5,7 @@
  * that a slab can be mapped in the process that owns it; and the pages that are pinned, because
  * several pools can use pages that the driver pins only once.
  *
- * But for handles, internal to gpu_*.c. Arenas and pins are thread-safe; in all other functions the
+ * But for handles and slabs, internal to gpu_*.c. Arenas and pins are thread-safe; in all other functions the
  * pool's lock is held.
  */
 #ifndef GR_LINK_GPU_SLAB_H
@@ -131,11 +131,6 @@ struct gr_gpu_memory {
 
 /* Slabs cut from arenas, which peers map by CUDA IPC; in pages of host slabs, which both pin. */
 extern const struct gr_gpu_memory gr_gpu_device_memory, gr_gpu_pinned_memory;
-
-static inline size_t gr_round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
 
 /*
  * Whether the slab can be leased. Ends the lease that owner and user have left; until then the host

@@ -8,6 +8,7 @@
 #define GR_LINK_LEASE_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define GR_CACHE_LINE 64
@@ -32,6 +33,11 @@ enum gr_slab_kind {
     /* whole pages that are pinned: they serve slabs of this size only from then on, and stay */
     GR_SLAB_PINNED
 };
+
+static inline size_t gr_round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
 
 /*
  * The user leaves the lease of that number, and does not touch the slab any more. Only after a

@@ -94,11 +94,6 @@ void gr_pool_close(struct gr_pool *pool)
     free(pool);
 }
 
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 /* ---- pages ---- */
 
 /* How many pages from number `at` on, before `end`, are like the first: at least `kind`, or not. */
@@ -119,7 +114,7 @@ static size_t same_pages(const struct gr_segment *s, size_t at, size_t end, enum
 static void give_back_range(struct gr_pool *pool, struct gr_slab *range)
 {
     struct gr_segment *s = range->segment;
-    size_t page = PAGE, at = round_up(range->offset, page) / page, n;
+    size_t page = PAGE, at = gr_round_up(range->offset, page) / page, n;
     size_t end = (range->offset + range->bytes) / page;
 
     at = at < range->from_page ? range->from_page : at;
@@ -172,7 +167,7 @@ static int populate(struct gr_pool *pool, const struct gr_slab *range, size_t fr
 {
     struct gr_segment *s = range->segment;
     size_t page = PAGE, first = (range->offset + from) / page, n, at, missing = 0;
-    size_t end = round_up(range->offset + from + bytes, page) / page;
+    size_t end = gr_round_up(range->offset + from + bytes, page) / page;
 
     for (at = first; at < end; at++) {
         missing += GR_PAGE_NONE == s->pages[at] ? page : 0;
@@ -198,7 +193,7 @@ static void count_pages(struct gr_pool *pool, const struct gr_slab *slab, size_t
 {
     struct gr_segment *s = slab->segment;
     size_t page = PAGE, at = (slab->offset + from) / page;
-    size_t end = round_up(slab->offset + from + bytes, page) / page;
+    size_t end = gr_round_up(slab->offset + from + bytes, page) / page;
 
     for (; at < end; at++) {
         if (GR_PAGE_NONE == s->pages[at]) {
@@ -250,18 +245,18 @@ static void remove_segment(struct gr_pool *pool, struct gr_segment *s)
 /* Add a segment with room for so many bytes; for more where the system has them. */
 static int grow(struct gr_pool *pool, size_t bytes)
 {
-    size_t least = round_up(bytes + GR_SHM_HEAD, PAGE);
+    size_t least = gr_round_up(bytes + GR_SHM_HEAD, PAGE);
     size_t wanted = pool->reserved < pool->max_bytes ? pool->reserved : pool->max_bytes;
     int rc;
 
-    wanted = round_up(wanted < SEGMENT_BYTES ? SEGMENT_BYTES : wanted, PAGE);
+    wanted = gr_round_up(wanted < SEGMENT_BYTES ? SEGMENT_BYTES : wanted, PAGE);
     rc = add_segment(pool, wanted < least ? least : wanted);
     return GR_ERR_SPACE == rc && wanted > least ? add_segment(pool, least) : rc;
 }
 
 /* ---- leases ---- */
 
-static void *slab_base(const struct gr_slab *slab)
+void *gr_slab_base(const struct gr_slab *slab)
 {
     return slab->segment->base + slab->offset;
 }
@@ -269,7 +264,7 @@ static void *slab_base(const struct gr_slab *slab)
 /* Whether all users have left the slab's lease. */
 static int all_left(const struct gr_slab *slab)
 {
-    struct gr_lease_user *users = slab_base(slab);
+    struct gr_lease_user *users = gr_slab_base(slab);
     int k;
 
     for (k = 0; k < slab->nusers; k++) {
@@ -383,7 +378,7 @@ static int lease_one(struct gr_pool *pool, enum gr_slab_kind kind, size_t bytes,
     (*slab)->in_use = GR_SLAB_SPARSE == kind ? records : bytes;
     pool->leased += bytes;
     pool->in_use += (*slab)->in_use;
-    users = slab_base(*slab);
+    users = gr_slab_base(*slab);
     for (k = 0; k < nusers; k++) {
         atomic_store_explicit(&users[k].left, 0, memory_order_relaxed);
         atomic_store_explicit(&users[k].word, 0, memory_order_relaxed);
@@ -394,7 +389,7 @@ static int lease_one(struct gr_pool *pool, enum gr_slab_kind kind, size_t bytes,
 int gr_pool_lease(struct gr_pool *pool, enum gr_slab_kind kind, size_t slab_bytes, int nusers,
                   int n, struct gr_slab **slabs)
 {
-    size_t bytes = round_up(slab_bytes, GR_SLAB_PINNED == kind ? PAGE : GR_CACHE_LINE);
+    size_t bytes = gr_round_up(slab_bytes, GR_SLAB_PINNED == kind ? PAGE : GR_CACHE_LINE);
     int taken = 0, rc = 0;
 
     pthread_mutex_lock(&pool->lock);
@@ -438,11 +433,6 @@ struct gr_slab_handle gr_pool_export(const struct gr_pool *pool, const struct gr
     handle.offset = slab->offset;
     handle.lease = slab->lease;
     return handle;
-}
-
-void *gr_slab_base(const struct gr_slab *slab)
-{
-    return slab_base(slab);
 }
 
 void gr_pool_release(struct gr_pool *pool, struct gr_slab *slab, int used)

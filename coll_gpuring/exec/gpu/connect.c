@@ -79,10 +79,10 @@ int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *conn
         k;
 
     for (k = 0; 0 == rc && k < n; k++) {
-        gr_gpu_ptr head = gr_gpu_slab_at(connections[k].slab), tail = head + GR_GPU_ALIGN;
+        gr_gpu_ptr head = connections[k].slab->at, tail = head + GR_GPU_ALIGN;
 
         connections[k].ends[GR_PROTOCOL_SIMPLE] = (struct gr_gpu_end) {
-            .slots = here ? head + COUNTERS : gr_gpu_slab_at(connections[k].slots),
+            .slots = here ? head + COUNTERS : connections[k].slots->at,
             .mine = writes ? tail : head,
             .other = writes ? head : tail,
             .valid_bytes = writes ? head + valid_bytes_at(team, here) : 0,
@@ -112,18 +112,18 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
         .valid_bytes =
             writes ? (const uint32_t *) (const void *) (at + valid_bytes_at(team, here)) : NULL,
         .send_limit = writes ? gr_gpu_remote_send_limit(team, connection) : NULL,
-        .user = gr_gpu_slab_user(connection->slab),
-        .lease = gr_gpu_slab_lease(connection->slab),
+        .user = connection->slab->user,
+        .lease = connection->slab->lease,
     };
 
     if (!here) {
-        fifo.slots = (unsigned char *) (uintptr_t) gr_gpu_slab_at(connection->slots);
+        fifo.slots = (unsigned char *) (uintptr_t) connection->slots->at;
         fifo.gpu = (struct gr_fifo_gpu) {
             .on = 1,
             .flush = writes || GR_RDMA_ORDERED == team->rdma ? NULL : flush,
             .gpu = team->gpu,
-            .user = gr_gpu_slab_user(connection->slots),
-            .lease = gr_gpu_slab_lease(connection->slots),
+            .user = connection->slots->user,
+            .lease = connection->slots->lease,
         };
     }
     return fifo;
@@ -282,7 +282,7 @@ static int reply(struct gr_join *join, struct gr_connection *c)
         return rc;
     }
     w->reply = gr_gpu_pool_export(team->pool, w->slab);
-    heads = gr_gpu_slab_at(w->slab);
+    heads = w->slab->at;
     set_ends(team, w, heads, 0 != w->mapped.at ? w->mapped.at : heads + GR_GPU_ALIGN, 1);
     return 0;
 }
@@ -301,8 +301,7 @@ static int map(struct gr_join *join, struct gr_connection *c)
         gr_gpu_pool_release(team->pool, w->slab, 0);
         w->slab = NULL;
     }
-    set_ends(team, w, w->mapped.at,
-             NULL == w->slab ? w->mapped.at + GR_GPU_ALIGN : gr_gpu_slab_at(w->slab), 0);
+    set_ends(team, w, w->mapped.at, NULL == w->slab ? w->mapped.at + GR_GPU_ALIGN : w->slab->at, 0);
     return 0;
 }
 

@@ -232,7 +232,7 @@ static size_t slab_offset(const struct gr_leader_run *run, int side)
 int gr_leader_copy_side(struct gr_leader_run *run, int side, int out)
 {
     struct gr_leader *leader = run->leader;
-    gr_gpu_ptr slab = gr_gpu_slab_at(leader->slab[run->on_device]) + slab_offset(run, side);
+    gr_gpu_ptr slab = leader->slab[run->on_device]->at + slab_offset(run, side);
     size_t first = run->piece * run->most, elem = run->spec.elem_bytes, nruns = 0;
     struct gr_gpu_run runs[GR_LEADER_RANKS];
     int n = gr_leader_blocks(run, side), k;
@@ -282,9 +282,8 @@ void gr_leader_place_sides(struct gr_leader_run *run, struct gr_leader_post *pos
         } else if (late && run->copied[side]) {
             post->side[side].how = GR_LEADER_LATE;
         } else if (run->copied[side]) {
-            post->side[side] =
-                (struct gr_leader_place) {gr_gpu_slab_lease(run->leader->slab[run->on_device]),
-                                          slab_offset(run, side), GR_LEADER_COPIED};
+            post->side[side] = (struct gr_leader_place) {run->leader->slab[run->on_device]->lease,
+                                                         slab_offset(run, side), GR_LEADER_COPIED};
         }
     }
     if (run->refused || late) {

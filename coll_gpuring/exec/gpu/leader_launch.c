@@ -105,7 +105,7 @@ static gr_gpu_ptr own(const struct gr_leader_run *run, int side,
 {
     const struct gr_gpu_slab *slab = run->leader->slab[run->on_device];
 
-    return GR_LEADER_COPIED == place->how ? gr_gpu_slab_at(slab) + place->offset : run->at[side];
+    return GR_LEADER_COPIED == place->how ? slab->at + place->offset : run->at[side];
 }
 
 /* Find a side of a rank. Returns GR_LEADER_OK, AGAIN or REFUSAL. */

@@ -11,12 +11,6 @@
 
 #include <stdlib.h>
 
-/* Bytes rounded up to the alignment. */
-static size_t aligned(size_t bytes)
-{
-    return (bytes + GR_GPU_ALIGN - 1) / GR_GPU_ALIGN * GR_GPU_ALIGN;
-}
-
 static size_t nlinks(const struct gr_gpu_team *team)
 {
     return (size_t) team->nchannels * (size_t) team->p;
@@ -29,7 +23,7 @@ static size_t sum_aligned(const size_t *bytes, int n)
     int k;
 
     for (k = 0; k < n; k++) {
-        sum += aligned(bytes[k]);
+        sum += gr_round_up(bytes[k], GR_GPU_ALIGN);
     }
     return sum;
 }

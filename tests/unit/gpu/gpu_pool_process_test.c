@@ -81,10 +81,10 @@ static void export_slabs(struct side *s, const struct peer *p, enum gr_gpu_where
     for (round = 0; round < ROUNDS; round++) {
         CHECK_INT(gr_gpu_pool_lease(s->pool, where, SLAB_BYTES, 2 * GR_GPU_ALIGN, N, slabs), 0);
         for (k = 0; k < N; k++) {
-            fill(s->gpu, gr_gpu_slab_at(slabs[k]) + LINE, 1, SLAB_BYTES - LINE);
+            fill(s->gpu, slabs[k]->at + LINE, 1, SLAB_BYTES - LINE);
             export_to(p, s->pool, slabs[k]);
             heard(p, expected);
-            CHECK(0 != expected || holds(s->gpu, gr_gpu_slab_at(slabs[k]), 2, SLAB_BYTES));
+            CHECK(0 != expected || holds(s->gpu, slabs[k]->at, 2, SLAB_BYTES));
         }
         for (k = 0; k < N; k++) {
             gr_gpu_pool_release(s->pool, slabs[k], 0 == expected);
@@ -158,7 +158,7 @@ static void every_arena_is_opened_once(void)
     for (k = 0; k < 10; k++) { /* never released: six fit an arena */
         struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_DEVICE, SLAB_BYTES);
 
-        fill(s.gpu, gr_gpu_slab_at(slab) + LINE, 1, SLAB_BYTES - LINE);
+        fill(s.gpu, slab->at + LINE, 1, SLAB_BYTES - LINE);
         export_to(&p, s.pool, slab);
         heard(&p, 0);
     }
@@ -197,7 +197,7 @@ static void slabs_of_a_killed_peer_stay_out(void)
 
         export_to(&p, s.pool, slab);
         heard(&p, 0);
-        lost[k] = gr_gpu_slab_at(slab);
+        lost[k] = slab->at;
         gr_gpu_pool_release(s.pool, slab, 1);
     }
     kill(p.pid, SIGKILL);
@@ -207,7 +207,7 @@ static void slabs_of_a_killed_peer_stay_out(void)
         for (k = 0; k < 2; k++) {
             struct gr_gpu_slab *slab = lease_one(s.pool, places[k], SLAB_BYTES);
 
-            CHECK(gr_gpu_slab_at(slab) != lost[k]);
+            CHECK(slab->at != lost[k]);
             gr_gpu_pool_release(s.pool, slab, 0);
         }
     }
@@ -231,9 +231,9 @@ static void pools_share_pinned_pages(void)
 
     CHECK_INT(gr_gpu_pool_usage(other).held, 0);
     CHECK_INT(mapped.at, again.at);
-    CHECK_INT(gr_gpu_slab_at(slab) % 4096, 0);
+    CHECK_INT(slab->at % 4096, 0);
     fill(second, mapped.at, 3, SLAB_BYTES);
-    CHECK(holds(s.gpu, gr_gpu_slab_at(slab), 3, SLAB_BYTES));
+    CHECK(holds(s.gpu, slab->at, 3, SLAB_BYTES));
     CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_PINNED);
     gr_gpu_pool_close(s.pool);
     CHECK_INT(gr_pointer_find(s.gpus, at).memory, GR_MEMORY_PINNED);
@@ -251,10 +251,9 @@ static void pinned_slabs_begin_clean(void)
     for (round = 0; round < 3; round++) {
         struct gr_gpu_slab *slab = lease_one(s.pool, GR_ON_HOST, SLAB_BYTES);
 
-        CHECK(holds(s.gpu, gr_gpu_slab_at(slab), 0, 2 * LINE));
-        CHECK(0 == round ||
-              holds(s.gpu, gr_gpu_slab_at(slab) + 2 * LINE, 5, SLAB_BYTES - 2 * LINE));
-        fill(s.gpu, gr_gpu_slab_at(slab), 5, SLAB_BYTES);
+        CHECK(holds(s.gpu, slab->at, 0, 2 * LINE));
+        CHECK(0 == round || holds(s.gpu, slab->at + 2 * LINE, 5, SLAB_BYTES - 2 * LINE));
+        fill(s.gpu, slab->at, 5, SLAB_BYTES);
         gr_gpu_pool_release(s.pool, slab, 0);
     }
     close_side(&s);

@@ -35,7 +35,7 @@ static void slabs_are_apart_and_begin_clean(void)
             CHECK_INT(
                 gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, sizes[k], GR_GPU_ALIGN, EACH, slabs[k]), 0);
             for (j = 0; j < EACH; j++) {
-                gr_gpu_ptr at = gr_gpu_slab_at(slabs[k][j]);
+                gr_gpu_ptr at = slabs[k][j]->at;
 
                 asked += sizes[k] < 256 ? 256 : sizes[k];
                 CHECK_INT(at % 256, 0);
@@ -47,14 +47,13 @@ static void slabs_are_apart_and_begin_clean(void)
         }
         for (k = 0; k < KINDS; k++) { /* an overlap would show in what another holds */
             for (j = 0; j < EACH; j++) {
-                fill(s.gpu, gr_gpu_slab_at(slabs[k][j]), (int) (EACH * k) + j + 1, sizes[k]);
+                fill(s.gpu, slabs[k][j]->at, (int) (EACH * k) + j + 1, sizes[k]);
             }
         }
         for (k = 0; k < KINDS; k++) {
             for (j = 0; j < EACH; j++) {
-                CHECK(
-                    holds(s.gpu, gr_gpu_slab_at(slabs[k][j]), (int) (EACH * k) + j + 1, sizes[k]));
-                fill(s.gpu, gr_gpu_slab_at(slabs[k][j]), 0x5a, sizes[k] < LINE ? LINE : sizes[k]);
+                CHECK(holds(s.gpu, slabs[k][j]->at, (int) (EACH * k) + j + 1, sizes[k]));
+                fill(s.gpu, slabs[k][j]->at, 0x5a, sizes[k] < LINE ? LINE : sizes[k]);
             }
         }
         leased = gr_gpu_pool_usage(s.pool).leased;
@@ -193,7 +192,7 @@ static void a_slab_is_free_when_both_have_left(void)
         struct gr_gpu_slab *slab = lease_one(s.pool, where, 5000), *next;
         struct gr_gpu_slab_handle handle = gr_gpu_pool_export(s.pool, slab);
         struct gr_gpu_mapped mapped = map(other, &handle);
-        gr_gpu_ptr at = gr_gpu_slab_at(slab);
+        gr_gpu_ptr at = slab->at;
         size_t host = gr_pool_usage(s.host).leased;
 
         if (round % 2) {
@@ -204,7 +203,7 @@ static void a_slab_is_free_when_both_have_left(void)
             CHECK_INT(gr_pool_usage(s.host).leased, host);
             CHECK_INT(0 != gr_gpu_pool_usage(s.pool).leased, GR_ON_DEVICE == where);
             next = lease_one(s.pool, where, 5000);
-            CHECK(at != gr_gpu_slab_at(next));
+            CHECK(at != next->at);
             gr_gpu_pool_release(s.pool, next, 0);
             gr_gpu_leave(&mapped);
         }
@@ -276,9 +275,9 @@ static void *lease_in_a_thread(void *arg)
         enum gr_gpu_where where = k % 3 ? GR_ON_DEVICE : GR_ON_HOST;
 
         CHECK_INT(gr_gpu_pool_lease(l->side->pool, where, 4096, 2 * GR_GPU_ALIGN, 2, slabs), 0);
-        fill(l->side->gpu, gr_gpu_slab_at(slabs[1]), l->number, 4096);
-        fill(l->side->gpu, gr_gpu_slab_at(slabs[0]), l->number, 4096);
-        CHECK(holds(l->side->gpu, gr_gpu_slab_at(slabs[1]), l->number, 4096));
+        fill(l->side->gpu, slabs[1]->at, l->number, 4096);
+        fill(l->side->gpu, slabs[0]->at, l->number, 4096);
+        CHECK(holds(l->side->gpu, slabs[1]->at, l->number, 4096));
         gr_gpu_pool_release(l->side->pool, slabs[0], 0);
         gr_gpu_pool_release(l->side->pool, slabs[1], 0);
     }
@@ -319,9 +318,9 @@ static void map_between_devices(int expected)
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB + LINE, GR_GPU_ALIGN, 3, slabs), 0);
     for (k = 0; k < 3; k++) {
         handle = gr_gpu_pool_export(s.pool, slabs[k]);
-        CHECK_INT(map(same, &handle).at, gr_gpu_slab_at(slabs[k]));
+        CHECK_INT(map(same, &handle).at, slabs[k]->at);
         CHECK_INT(gr_gpu_pool_map(other, &handle, &mapped), expected);
-        CHECK(0 != expected || gr_gpu_slab_at(slabs[k]) == mapped.at);
+        CHECK(0 != expected || slabs[k]->at == mapped.at);
     }
     CHECK_INT(gr_gpu_pool_usage(same).mapped, 0); /* nothing was opened */
     handle.arena += 1000;
