@@ -39,8 +39,7 @@ struct traffic traffic_count(const struct gr_plan_spec *r, const struct gr_gpu_o
 
     for (int rank = 0; rank < op->team->p; rank++) {
         for (uint32_t c = 0; c < split->nchannels; c++) {
-            struct gr_sched s = gr_plan_sched(r, op->team->p, rank, rings->order[c % 2],
-                                              rings->where[c % 2], c, split->nchunks);
+            struct gr_sched s = gr_plan_sched(r, op->team->p, rank, rings, c, split->nchunks);
             const struct gr_step *step;
             struct gr_step_walk w;
 

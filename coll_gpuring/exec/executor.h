@@ -84,7 +84,8 @@ struct gr_executor {
 
     /*
      * The op has failed: stop. Returns whether no other rank and no network uses its buffers any
-     * more; if not, call again. here: in an MPI call or gr_runtime_progress().
+     * more; if not, call again. here: in an MPI call or gr_runtime_progress(). NULL: only this rank
+     * uses them.
      */
     bool (*abort)(struct gr_op *op, bool here);
 

@@ -50,6 +50,33 @@ void gr_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq
     gr_report_failure(comm, id, seq, code, why, "");
 }
 
+/* ---- writing to other ranks' buffers ---- */
+
+bool gr_op_begin_writing(struct gr_op *op)
+{
+    op->writing = true;
+    return gr_comm_begin_writing(op->queue->comm);
+}
+
+void gr_op_end_writing(struct gr_op *op)
+{
+    if (op->writing) {
+        op->writing = false;
+        gr_comm_end_writing(op->queue->comm);
+    }
+}
+
+bool gr_op_is_left(struct gr_op *op, bool here)
+{
+    if (0 == op->leave_by) {
+        op->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
+    }
+    if (here) {
+        gr_failure_tell(op->queue->comm);
+    }
+    return (here && gr_failure_out(op->queue->comm)) || gr_runtime_now() > op->leave_by;
+}
+
 /* ---- the end ---- */
 
 /* Whether the executor was started, and has not been told that the op is over. */
@@ -104,7 +131,7 @@ void gr_op_end(struct gr_op *op, int rc)
 
 void gr_op_abort(struct gr_op *op, bool here, int rc)
 {
-    if (is_started(op) && !op->exec->abort(op, here)) {
+    if (is_started(op) && NULL != op->exec->abort && !op->exec->abort(op, here)) {
         op->phase = GR_OP_LEAVING;
     } else {
         gr_op_over(op, rc);

@@ -123,19 +123,10 @@ struct gr_arrival {
 
 /* Of steps over links in host memory (exec/run_host.h). */
 struct gr_host_run {
-    struct gr_stepper stepper; /* where it is */
-    struct gr_host_op op;      /* links and buffers */
-    struct gr_arrival arrival; /* of a timed call whose steps are not */
-    double leave_by;           /* when a failed call ends, whatever is in flight; 0: not set */
+    struct gr_stepper stepper;       /* where it is */
+    struct gr_host_op op;            /* links and buffers */
+    struct gr_arrival arrival;       /* of a timed call whose steps are not */
     struct gr_copy_stream copies[2]; /* run_staged.c: into host memory, and out of it */
-};
-
-/* Of kernels on a device. */
-struct gr_device_run {
-    struct gr_gpu_op op; /* its kernel, links and buffers */
-    bool writing; /* counted in comm->writing: its kernel may write to other ranks' buffers */
-    /* after an error: time in seconds when it stops waiting for other ranks' kernels; 0: none */
-    double leave_by;
 };
 
 /* Of one kernel for all ranks that share a device. */
@@ -145,9 +136,6 @@ struct gr_leader_op {
     bool polled;              /* at the start, with the result `first` and this `moved` */
     int first;
     uint64_t moved;
-    bool writing; /* counted in comm->writing: this rank may lead, and write to others' buffers */
-    /* after an error: time in seconds when it stops waiting for the leader's kernel; 0: none */
-    double leave_by;
 };
 
 /* ---- an op ---- */
@@ -286,11 +274,15 @@ struct gr_op {
      */
     struct gr_awaited awaited;
 
+    bool writing; /* counted in comm->writing: its kernel may write to other ranks' buffers */
+    /* after an error: time in seconds when it ends, whoever uses its buffers still; 0: not set */
+    double leave_by;
+
     /* State of the executor; during an agreement between nodes, host is that of its exchange. */
     union {
         struct gr_grouped_call mailbox; /* run_mailbox.c */
         struct gr_host_run host;        /* run_host.c, run_staged.c */
-        struct gr_device_run device;    /* run_device.c */
+        struct gr_gpu_op device;        /* run_device.c */
         struct gr_leader_op leader;     /* run_leader.c */
         struct gr_messages *messages;   /* run_messages.c; owned */
     } run;
@@ -349,6 +341,18 @@ void gr_op_report_error(const struct gr_op *op, int rc);
  */
 void gr_report_difference(struct gr_comm *comm, enum gr_call_id id, uint64_t seq, int code,
                           const struct gr_label_pair *pair);
+
+/* ---- writing to other ranks' buffers (op.c) ---- */
+
+/* As gr_comm_begin_writing(); and its end, which may be called again. */
+bool gr_op_begin_writing(struct gr_op *op);
+void gr_op_end_writing(struct gr_op *op);
+
+/*
+ * A failed op waits until each rank has said that its kernels have left; not for good, since a rank
+ * may not look for messages for long. For an executor's abort.
+ */
+bool gr_op_is_left(struct gr_op *op, bool here);
 
 /* ---- the end (op.c) ---- */
 

@@ -50,17 +50,18 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, 
     return split;
 }
 
-struct gr_sched gr_plan_sched(const struct gr_plan_spec *r, int p, int rank, const int *order,
-                              const int *where, uint32_t channel, uint32_t nchunks)
+struct gr_sched gr_plan_sched(const struct gr_plan_spec *r, int p, int rank,
+                              const struct gr_rings *rings, uint32_t channel, uint32_t nchunks)
 {
     int along = gr_algo_is_by_rank(r->algo);
+    const int *where = rings->where[channel % 2];
     struct gr_sched s = {
         .coll = r->coll,
         .algo = r->algo,
         .p = p,
         .pos = along ? rank : where[rank],
         .root = along ? r->root : where[r->root],
-        .order = along ? NULL : order,
+        .order = along ? NULL : rings->order[channel % 2],
         .nchunks = nchunks,
         .torus = r->torus,
         .channel = gr_rings_lane(&r->torus, channel),
@@ -106,7 +107,7 @@ void gr_plan_build(struct gr_plan *plan, const struct gr_team *team, const struc
     plan->slot_elems = most / r->elem_bytes;
     plan->split = gr_plan_split(r, team->p, most, links->nslots, GR_CACHE_LINE);
     for (c = 0; c < r->nchannels; c++) {
-        plan->sched[c] = gr_plan_sched(r, team->p, team->rank, team->rings.order[c % 2],
-                                       team->rings.where[c % 2], c, plan->split.nchunks);
+        plan->sched[c] =
+            gr_plan_sched(r, team->p, team->rank, &team->rings, c, plan->split.nchunks);
     }
 }

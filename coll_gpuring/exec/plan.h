@@ -53,11 +53,11 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *spec, int p, size_t mos
                               size_t align);
 
 /*
- * The schedule of a rank's channel. order, where: ranks by position, and positions by rank; the
- * schedule refers to order. Algorithms along a torus ignore both: the channel gives their order.
+ * The schedule of a rank's channel, which refers to the order of its ring. Algorithms along a torus
+ * ignore that: the channel gives their order.
  */
-struct gr_sched gr_plan_sched(const struct gr_plan_spec *spec, int p, int rank, const int *order,
-                              const int *where, uint32_t channel, uint32_t nchunks);
+struct gr_sched gr_plan_sched(const struct gr_plan_spec *spec, int p, int rank,
+                              const struct gr_rings *rings, uint32_t channel, uint32_t nchunks);
 
 /* Bytes of scratch (GR_TMP) that a rank needs; 0: none. */
 size_t gr_plan_scratch(const struct gr_plan_spec *spec, int p);

@@ -45,29 +45,14 @@ static struct gr_setup *device_connect(struct gr_op *op, uint32_t number)
 
 /* ---- start ---- */
 
-/* As gr_comm_begin_writing(). */
-static bool begin_writing(struct gr_op *op)
-{
-    op->run.device.writing = true;
-    return gr_comm_begin_writing(op->queue->comm);
-}
-
-static void stop_writing(struct gr_op *op)
-{
-    if (op->run.device.writing) {
-        op->run.device.writing = false;
-        gr_comm_end_writing(op->queue->comm);
-    }
-}
-
 /* The schedule of a rank's channel; ctx is the op. */
 static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 {
     const struct gr_op *op = ctx;
     const struct gr_gpu_team *team = op->queue->gpu;
 
-    return gr_plan_sched(&op->data.spec, team->p, rank, team->rings.order[channel % 2],
-                         team->rings.where[channel % 2], channel, op->run.device.op.split.nchunks);
+    return gr_plan_sched(&op->data.spec, team->p, rank, &team->rings, channel,
+                         op->run.device.split.nchunks);
 }
 
 /*
@@ -77,7 +62,7 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 static int begin_timing(struct gr_op *op)
 {
     const struct gr_gpu_team *gpu = op->queue->gpu;
-    struct gr_gpu_op *run = &op->run.device.op;
+    struct gr_gpu_op *run = &op->run.device;
     int p = op->queue->team->p, rc;
     struct gr_timer_links none = {NULL, NULL, p};
     struct gr_timing_job job = {.p = p,
@@ -102,7 +87,7 @@ static int start_kernel(struct gr_op *op)
 {
     struct gr_plan_spec *r = &op->data.spec;
     struct gr_gpu_team *gpu = op->queue->gpu;
-    struct gr_device_run *run = &op->run.device;
+    struct gr_gpu_op *run = &op->run.device;
     int rc;
     /* Buffers that the device knows by another address were staged. */
     gr_gpu_ptr space[3] = {(gr_gpu_ptr) (uintptr_t) op->data.in,
@@ -114,26 +99,25 @@ static int start_kernel(struct gr_op *op)
     r->chunk_bytes = op->choice.chunk_bytes;
     r->protocol = (enum gr_protocol) op->choice.protocol;
     r->threads = op->choice.threads;
-    if (0 != gr_op_follow(op, gpu) || (op->agreed.zero_copy && !begin_writing(op))) {
+    if (0 != gr_op_follow(op, gpu) || (op->agreed.zero_copy && !gr_op_begin_writing(op))) {
         return GR_ERR_FAILED;
     }
-    if (0 > gr_gpu_op_begin(&run->op, gpu, r, (enum gr_kernel) op->kernel, space,
+    if (0 > gr_gpu_op_begin(run, gpu, r, (enum gr_kernel) op->kernel, space,
                             op->agreed.zero_copy ? op->agreement.handles : NULL)) {
         gr_op_report_failure(op, GR_ERR_FAILED, "", gr_gpu_error());
         return GR_ERR_FAILED;
     }
     rc = begin_timing(op);
     if (0 == rc) {
-        gr_gpu_op_launch(&run->op);
+        gr_gpu_op_launch(run);
     }
     return rc;
 }
 
 static int device_start(struct gr_op *op)
 {
-    op->run.device.writing = false;
-    op->run.device.leave_by = 0;
-    gr_gpu_op_init(&op->run.device.op, op->queue->gpu);
+    op->leave_by = 0;
+    gr_gpu_op_init(&op->run.device, op->queue->gpu);
     return gr_op_start_in_bracket(op, start_kernel);
 }
 
@@ -141,7 +125,7 @@ static int device_start(struct gr_op *op)
 
 static int device_poll(struct gr_op *op, uint64_t *moved)
 {
-    int rc = gr_gpu_op_poll(&op->run.device.op, moved);
+    int rc = gr_gpu_op_poll(&op->run.device, moved);
 
     if (GR_ERR_CUDA == rc || GR_ERR_GPU_SPACE == rc) {
         gr_op_report_failure(op, GR_ERR_FAILED, "a kernel failed: ", gr_gpu_error());
@@ -151,38 +135,28 @@ static int device_poll(struct gr_op *op, uint64_t *moved)
     return rc;
 }
 
-/*
- * With zero copy, kernels of other ranks may still write to this rank's buffers. It waits until
- * each rank has said that its kernels have left; not for good, since a rank may not look for
- * messages for long.
- */
+/* With zero copy, kernels of other ranks may still write to this rank's buffers. */
 static bool device_abort(struct gr_op *op, bool here)
 {
-    struct gr_device_run *run = &op->run.device;
-
-    if (0 == run->leave_by) {
-        gr_gpu_op_abort(&run->op);
-        stop_writing(op);
-        if (!gr_gpu_op_exposed(&run->op)) {
+    if (0 == op->leave_by) {
+        gr_gpu_op_abort(&op->run.device);
+        gr_op_end_writing(op);
+        if (!gr_gpu_op_exposed(&op->run.device)) {
             return true;
         }
-        run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
     }
-    if (here) {
-        gr_failure_tell(op->queue->comm);
-    }
-    return (here && gr_failure_out(op->queue->comm)) || gr_runtime_now() > run->leave_by;
+    return gr_op_is_left(op, here);
 }
 
 static int device_finish(struct gr_op *op, int rc)
 {
-    struct gr_gpu_op *run = &op->run.device.op;
+    struct gr_gpu_op *run = &op->run.device;
 
     op->count = run->mapped > 0 ? GR_COUNT_ZERO_COPY : GR_COUNT_COPIED;
     if (0 != rc) {
         gr_gpu_op_abort(run);
     }
-    stop_writing(op);
+    gr_op_end_writing(op);
     gr_gpu_op_end(run);
     return rc;
 }
@@ -191,7 +165,7 @@ static int device_finish(struct gr_op *op, int rc)
 
 static size_t explain_channels(const struct gr_op *op, const char *algo, char *text, size_t size)
 {
-    const struct gr_gpu_op *run = &op->run.device.op;
+    const struct gr_gpu_op *run = &op->run.device;
     size_t used = strlen(text);
     struct gr_gpu_report report;
     struct gr_step step;
@@ -216,13 +190,13 @@ static void device_explain(struct gr_op *op, char *text, size_t size)
     int ranks[2 * GR_FAN], n;
     size_t used;
 
-    if (0 != op->run.device.leave_by) {
+    if (0 != op->leave_by) {
         snprintf(text, size, "failed, other ranks may still write to its buffers");
         return;
     }
     gr_timing_explain(op->queue, text, size);
     used = explain_channels(op, algo, text, size);
-    n = gr_gpu_op_unsent(&op->run.device.op, ranks, 2 * GR_FAN);
+    n = gr_gpu_op_unsent(&op->run.device, ranks, 2 * GR_FAN);
     if (n > 0) {
         used = (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank",
                                  algo);

@@ -119,7 +119,7 @@ static void start_stepper(struct gr_op *op, const struct gr_backend *backend, vo
     gr_stepper_start(stepper, &op->kept.plan, backend, ctx);
     stepper->burst = op->nonblocking ? BURST : 0;
     op->run.host.arrival.late = 0;
-    op->run.host.leave_by = 0;
+    op->leave_by = 0;
 }
 
 /*
@@ -171,8 +171,8 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
     const struct gr_op *op = ctx;
     const struct gr_team *team = op->queue->team;
 
-    return gr_plan_sched(&op->data.spec, team->p, rank, team->rings.order[channel % 2],
-                         team->rings.where[channel % 2], channel, op->kept.plan.split.nchunks);
+    return gr_plan_sched(&op->data.spec, team->p, rank, &team->rings, channel,
+                         op->kept.plan.split.nchunks);
 }
 
 /* ---- how late the last rank came: struct gr_arrival ---- */
@@ -337,10 +337,10 @@ bool gr_host_abort(struct gr_op *op, bool here)
     if (0 == run->op.zero_copy || gr_net_reclaim(op->queue)) {
         return true;
     }
-    if (0 == run->leave_by) {
-        run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
+    if (0 == op->leave_by) {
+        op->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
     }
-    return gr_net_by_messages() && gr_runtime_now() > run->leave_by;
+    return gr_net_by_messages() && gr_runtime_now() > op->leave_by;
 }
 
 int gr_host_finish(struct gr_op *op, int rc)

@@ -43,14 +43,6 @@ void gr_leader_mark(const struct gr_op_queue *queue)
     }
 }
 
-static void stop_writing(struct gr_op *op)
-{
-    if (op->run.leader.writing) {
-        op->run.leader.writing = false;
-        gr_comm_end_writing(op->queue->comm);
-    }
-}
-
 /* In a bracket. */
 static int start_call(struct gr_op *op)
 {
@@ -78,11 +70,8 @@ static int leader_start(struct gr_op *op)
     struct gr_leader_op *run = &op->run.leader;
 
     memset(run, 0, sizeof(*run));
-    run->writing = true;
-    if (!gr_comm_begin_writing(op->queue->comm)) {
-        return GR_ERR_FAILED;
-    }
-    return gr_op_start_in_bracket(op, start_call);
+    op->leave_by = 0;
+    return gr_op_begin_writing(op) ? gr_op_start_in_bracket(op, start_call) : GR_ERR_FAILED;
 }
 
 static int leader_poll(struct gr_op *op, uint64_t *moved)
@@ -109,23 +98,13 @@ static int leader_poll(struct gr_op *op, uint64_t *moved)
     return rc;
 }
 
-/* As device_abort(): not for good, since the leader may not come for long. */
 static bool leader_abort(struct gr_op *op, bool here)
 {
-    struct gr_leader_op *run = &op->run.leader;
+    struct gr_leader_run *run = &op->run.leader.run;
+    bool over = NULL == run->leader || gr_leader_abort(run);
 
-    if (NULL == run->run.leader || gr_leader_abort(&run->run)) {
-        stop_writing(op);
-        return true;
-    }
-    if (0 == run->leave_by) {
-        run->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
-    }
-    stop_writing(op); /* this rank does not lead */
-    if (here) {
-        gr_failure_tell(op->queue->comm);
-    }
-    return (here && gr_failure_out(op->queue->comm)) || gr_runtime_now() > run->leave_by;
+    gr_op_end_writing(op); /* where the kernel still runs, this rank does not lead */
+    return over || gr_op_is_left(op, here);
 }
 
 /* Warn once in a job that data go through pinned host memory. */
@@ -148,7 +127,7 @@ static int leader_finish(struct gr_op *op, int rc)
     if (0 == rc) {
         warn_refused(op);
     }
-    stop_writing(op);
+    gr_op_end_writing(op);
     return rc;
 }
 
@@ -158,7 +137,7 @@ static void leader_explain(struct gr_op *op, char *text, size_t size)
     int ranks[GR_LEADER_RANKS], leads, n = gr_leader_waits(run, ranks, &leads);
     size_t used;
 
-    if (0 != op->run.leader.leave_by) {
+    if (0 != op->leave_by) {
         snprintf(text, size, "failed, the leader's kernel may still use its buffers");
     } else if (0 == n) {
         snprintf(text, size, "waits for work on this rank's default stream, or for its copies");

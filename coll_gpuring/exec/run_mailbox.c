@@ -89,13 +89,6 @@ static int mailbox_poll(struct gr_op *op, uint64_t *moved)
     return GR_AGAIN;
 }
 
-static bool mailbox_abort(struct gr_op *op, bool here)
-{
-    (void) op;
-    (void) here;
-    return true; /* only this rank uses its buffers */
-}
-
 static int mailbox_finish(struct gr_op *op, int rc)
 {
     op->count = GR_COUNT_COPIED;
@@ -113,7 +106,6 @@ const struct gr_executor gr_run_mailbox = {
     .prepare = mailbox_prepare,
     .start = mailbox_start,
     .poll = mailbox_poll,
-    .abort = mailbox_abort,
     .finish = mailbox_finish,
     .explain = mailbox_explain,
 };

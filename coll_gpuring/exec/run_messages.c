@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* After an error messages may still be in flight: this memory is not freed then. */
 struct gr_messages {
     int next;                   /* rank whose message is taken next */
     bool posted;                /* the receive for that message has been posted */
@@ -196,14 +197,6 @@ static int messages_poll(struct gr_op *op, uint64_t *moved)
     return rc;
 }
 
-/* Messages may still be in flight: their memory is never freed. */
-static bool messages_abort(struct gr_op *op, bool here)
-{
-    (void) op;
-    (void) here;
-    return true;
-}
-
 static int messages_finish(struct gr_op *op, int rc)
 {
     if (0 == rc) {
@@ -230,7 +223,6 @@ const struct gr_executor gr_run_messages = {
     .links = messages_links,
     .start = messages_start,
     .poll = messages_poll,
-    .abort = messages_abort,
     .finish = messages_finish,
     .explain = messages_explain,
 };

@@ -63,8 +63,7 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
     const struct ex_rank *r = ctx;
     const struct gr_team *team = r->team;
 
-    return gr_plan_sched(&r->spec, team->p, rank, team->rings.order[channel % 2],
-                         team->rings.where[channel % 2], channel, r->plan.split.nchunks);
+    return gr_plan_sched(&r->spec, team->p, rank, &team->rings, channel, r->plan.split.nchunks);
 }
 
 static void timer_begin(struct ex_rank *r, const struct ex_case *c)

@@ -248,8 +248,8 @@ static int set_schedules(struct gr_gpu_op *op, const struct gr_plan_spec *r)
     int rc = gr_gpu_team_steps(team, r, op->split.nchunks, &table), k;
 
     for (k = 0; k < 2; k++) {
-        op->sched[k] = gr_plan_sched(r, team->p, team->rank, team->rings.order[k],
-                                     team->rings.where[k], (uint32_t) k, op->split.nchunks);
+        op->sched[k] =
+            gr_plan_sched(r, team->p, team->rank, &team->rings, (uint32_t) k, op->split.nchunks);
     }
     op->args.steps = table.at;
     op->args.nsteps = table.nsteps;

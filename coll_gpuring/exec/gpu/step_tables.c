@@ -10,13 +10,6 @@
 _Static_assert(16 == sizeof(struct gr_gpu_step_head) && 0 == sizeof(struct gr_gpu_step) % 16,
                "a head is no vector");
 
-/* The schedule of channel number w. */
-static struct gr_sched schedule_of(const struct gr_plan_spec *r, int p, int rank,
-                                   const struct gr_rings *rings, uint32_t nchunks, uint32_t w)
-{
-    return gr_plan_sched(r, p, rank, rings->order[w % 2], rings->where[w % 2], w, nchunks);
-}
-
 struct gr_gpu_table gr_gpu_steps_shape(const struct gr_plan_spec *r, int p, int rank,
                                        const struct gr_rings *rings, uint32_t nchunks)
 {
@@ -24,7 +17,7 @@ struct gr_gpu_table gr_gpu_steps_shape(const struct gr_plan_spec *r, int p, int 
     uint32_t w;
 
     for (w = 0; w < table.schedules; w++) {
-        struct gr_sched sched = schedule_of(r, p, rank, rings, nchunks, w);
+        struct gr_sched sched = gr_plan_sched(r, p, rank, rings, w, nchunks);
         uint32_t n = gr_sched_len(&sched);
 
         table.nsteps = n > table.nsteps ? n : table.nsteps;
@@ -59,7 +52,7 @@ void gr_gpu_steps_write(const struct gr_plan_spec *r, int p, int rank, const str
 
     memset(steps, 0, gr_gpu_steps_bytes(table));
     for (w = 0; w < table->schedules; w++, steps += table->nsteps) {
-        struct gr_sched sched = schedule_of(r, p, rank, rings, nchunks, w);
+        struct gr_sched sched = gr_plan_sched(r, p, rank, rings, w, nchunks);
 
         gr_step_walk_begin(&walk, &sched, 1);
         while (NULL != (step = gr_step_walk_get(&walk, &sched))) {

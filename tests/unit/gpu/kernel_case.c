@@ -178,6 +178,8 @@ static void make_schedules(struct kc_call *call)
         .slice_chunks = 0 == c->seed % 3 ? GR_GPU_SLICE_CHUNKS : 2 + (uint32_t) (c->seed % 5),
         .torus = c->torus,
     };
+    const struct gr_rings rings = {.order = {call->order[0], call->order[1]},
+                                   .where = {call->where[0], call->where[1]}};
     int r, k;
 
     for (k = 0; k < 2; k++) {
@@ -195,8 +197,7 @@ static void make_schedules(struct kc_call *call)
         rank->split = gr_plan_split(&spec, c->p, c->slot_bytes, c->nslots, 16);
         n = rank->split.nchunks;
         for (k = 0; k < 2; k++) {
-            rank->sched[k] = gr_plan_sched(&spec, c->p, r, c->reversed ? call->order[k] : NULL,
-                                           call->where[k], (uint32_t) k, n);
+            rank->sched[k] = gr_plan_sched(&spec, c->p, r, &rings, (uint32_t) k, n);
             if (0 != each) {
                 rank->sched[k].nchunks =
                     KT_RUNS((n + each - 1) / each, each, 0 == n % each ? each : n % each);

@@ -40,8 +40,7 @@ static void check_table(const struct gr_plan_spec *r, int p, int rank, const str
 
     gr_gpu_steps_write(r, p, rank, rings, nchunks, &table, steps);
     for (c = 0; c < 5; c++) {
-        struct gr_sched sched =
-            gr_plan_sched(r, p, rank, rings->order[c % 2], rings->where[c % 2], c, nchunks);
+        struct gr_sched sched = gr_plan_sched(r, p, rank, rings, c, nchunks);
         const struct gr_gpu_step *at = steps + (size_t) (c % table.schedules) * table.nsteps;
         struct gr_step empty = {.bits = 0};
 
