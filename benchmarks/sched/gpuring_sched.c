@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "common/cli.h"
+#include "sched/algorithm.h"
 #include "sched/walk.h"
 #include "sched_print.h"
 
@@ -69,7 +70,7 @@ static void list_algorithms(void)
             }
         }
         /* words are added with a blank before each */
-        printf("%-10s %s (%s)\n", algos[a], gr_algo_help((enum gr_algo) a), text + 1);
+        printf("%-10s %s (%s)\n", algos[a], gr_algorithms[a]->help, text + 1);
     }
 }
 
@@ -264,7 +265,8 @@ static void fill_table(struct table *t, const struct options *o)
         }
     }
     s.order = gr_algo_is_by_rank(o->algo) ? NULL : t->order;
-    s.nchunks = gr_algo_is_flat(o->algo) || GR_COLL_BARRIER == o->coll ? 1 : 4;
+    s.nchunks =
+        gr_algorithms[o->algo]->traits & GR_TRAIT_FLAT || GR_COLL_BARRIER == o->coll ? 1 : 4;
     s.nchunks = o->chunks >= 0 ? (uint32_t) o->chunks : s.nchunks;
     t->parts = GR_PIPE == t->layout ? s.nchunks : (uint32_t) t->p;
     for (s.pos = 0; s.pos < t->p; s.pos++) {

@@ -42,7 +42,9 @@ static void show_progress(void *ctx, enum scheme scheme, double share)
 
 static const char *algorithm(const struct options *o)
 {
-    return o->source >= 0 ? source_name((enum source_algo) o->source) : gr_alltoall_name(o->algo);
+    static const char *const names[GR_NALLTOALLS] = {"suh-shin", "dimension-ordered"};
+
+    return o->source >= 0 ? source_name((enum source_algo) o->source) : names[o->algo];
 }
 
 /* A row: the selected schemes at one size. */

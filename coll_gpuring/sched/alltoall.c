@@ -20,8 +20,6 @@
  */
 #include "sched/alltoall.h"
 
-#include <stddef.h>
-
 /* Ticks of dimension d. */
 static uint32_t dimension_ticks(const struct gr_torus *t, int d)
 {
@@ -282,13 +280,6 @@ static int suh_shin_origin(const struct gr_torus *t, int d, int x, int v)
 
 /* ---- both algorithms ---- */
 
-const char *gr_alltoall_name(enum gr_alltoall_algo algo)
-{
-    static const char *const names[GR_NALLTOALLS] = {"suh-shin", "dimension-ordered"};
-
-    return (unsigned) algo < GR_NALLTOALLS ? names[algo] : NULL;
-}
-
 int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus)
 {
     int d;
@@ -332,26 +323,4 @@ int gr_alltoall_origin(const struct gr_alltoall *a, int slot)
                                                              : ordered_origin(t, d, x, v));
     }
     return origin;
-}
-
-/* Slots with the same digit. */
-static int alike(const struct gr_alltoall *a, const struct gr_slots *slots)
-{
-    return gr_torus_stride(&a->torus, a->torus.ndims) / slots->radix;
-}
-
-int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots)
-{
-    return slots->count * alike(a, slots);
-}
-
-int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k)
-{
-    int rest = k % alike(a, slots);
-    int digit = gr_wrap(slots->first + slots->step * (k / alike(a, slots)), slots->radix);
-
-    if (slots->fold) {
-        digit = gr_fold(slots->radix, digit);
-    }
-    return (rest / slots->weight * slots->radix + digit) * slots->weight + rest % slots->weight;
 }

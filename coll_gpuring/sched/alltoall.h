@@ -74,9 +74,6 @@ struct gr_exchange {
     uint32_t tick;         /* when it is done */
 };
 
-/* Name of an algorithm ("suh-shin"), or NULL when out of range. */
-const char *gr_alltoall_name(enum gr_alltoall_algo algo);
-
 /* Whether the algorithm has a schedule for the torus. */
 int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus);
 
@@ -90,9 +87,11 @@ int gr_alltoall_lanes(const struct gr_alltoall *a);
 /* The exchange of lane 0..lanes-1 in tick 0..ticks-1. The algorithm must suit the torus. */
 struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick);
 
-/* Number of the slots of an exchange, and the k-th of them, k = 0..number-1. */
-int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots);
-int gr_slots_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k);
+/* Number of the slots of an exchange. */
+static inline int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots)
+{
+    return slots->count * (gr_torus_size(&a->torus) / slots->radix);
+}
 
 /*
  * The rank from which the block came that lies in the slot at the end. A permutation, and its own

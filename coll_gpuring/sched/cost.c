@@ -38,11 +38,6 @@ struct gr_cost_pipe gr_cost_two_trees(double height, int allreduce)
                      : (struct gr_cost_pipe) {height, 1.5, 1};
 }
 
-double gr_cost_rounds(int n)
-{
-    return n > 1 ? ceil(log2(n)) : 0;
-}
-
 double gr_cost_torus_hops(const struct gr_torus *t)
 {
     double hops = 0;
@@ -60,7 +55,7 @@ double gr_cost_torus_rounds(const struct gr_torus *t)
     int d;
 
     for (d = 0; d < t->ndims; d++) {
-        rounds += gr_cost_rounds(t->dims[d]);
+        rounds += gr_doubling_rounds(t->dims[d]);
     }
     return rounds;
 }

@@ -82,9 +82,6 @@ double gr_cost_pipeline(const struct gr_cost_terms *t, struct gr_cost_pipe pipe,
  */
 struct gr_cost_pipe gr_cost_two_trees(double height, int allreduce);
 
-/* Rounds in which n can be reached, doubling: log2 n, rounded up. */
-double gr_cost_rounds(int n);
-
 /* Links that the farthest message passes on rings, one in each dimension: the sum over these. */
 double gr_cost_torus_hops(const struct gr_torus *t);
 

@@ -199,7 +199,7 @@ static struct gr_step dissemination_step(const struct gr_sched *s, uint32_t i)
 
 static double dissemination_cost(const struct gr_cost_terms *t)
 {
-    return gr_cost_rounds(t->p) * (t->step + t->bytes * t->byte);
+    return gr_doubling_rounds(t->p) * (t->step + t->bytes * t->byte);
 }
 
 /*
@@ -211,7 +211,7 @@ static struct gr_internode_cost dissemination_internode_cost(const struct gr_cos
     double ranks = t->internode->ranks, s = gr_cost_with_header(t);
     int nested = 2 == t->torus->ndims && t->torus->nested > 0;
     double local = nested && ranks > 1 ? 2 : 0;
-    double rounds = gr_cost_rounds(nested ? t->internode->nodes : t->p);
+    double rounds = gr_doubling_rounds(nested ? t->internode->nodes : t->p);
 
     return (struct gr_internode_cost) {
         .hops = rounds, .local_hops = local, .bytes = (nested ? 1 : ranks) * rounds * s};

@@ -29,8 +29,6 @@
  */
 #include "sched/algorithm.h"
 
-#include "sched/torus.h"
-
 /* Steps of a round: send, then take, the first message; the same for the second one. */
 enum { ROUND = 4 };
 
@@ -131,7 +129,7 @@ static double pat_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1;
 
-    return halves * (gr_cost_rounds(t->p) * gr_cost_messages(t, 2 * ceil(s / 4 / t->most)) +
+    return halves * (gr_doubling_rounds(t->p) * gr_cost_messages(t, 2 * ceil(s / 4 / t->most)) +
                      (p - 1) / p * s * t->byte);
 }
 
@@ -141,7 +139,8 @@ static double pat_cost(const struct gr_cost_terms *t)
  */
 static struct gr_internode_cost pat_internode_cost(const struct gr_cost_terms *t)
 {
-    double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1, rounds = gr_cost_rounds(t->p), share = 0;
+    double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1, rounds = gr_doubling_rounds(t->p),
+           share = 0;
     int k;
 
     for (k = 0; 1 << k < t->p; k++) {
@@ -152,13 +151,6 @@ static struct gr_internode_cost pat_internode_cost(const struct gr_cost_terms *t
     return (struct gr_internode_cost) {.hops = halves * rounds,
                                        .messages = halves * rounds,
                                        .bytes = halves * share * gr_cost_with_header(t)};
-}
-
-/* Only where it is forced: no measurement says yet where it wins. */
-static int pat_auto_ranks(const struct gr_cost_terms *t)
-{
-    (void) t;
-    return 0;
 }
 
 /* Partners above and below, at each distance. */
@@ -183,5 +175,5 @@ const struct gr_algorithm gr_algorithm_pat = {
     .message_chunks = pat_message_chunks,
     .cost = pat_cost,
     .internode_cost = pat_internode_cost,
-    .auto_ranks = pat_auto_ranks,
+    .auto_ranks = NULL, /* only where it is forced: no measurement says yet where it wins */
 };

@@ -44,11 +44,6 @@ uint64_t gr_algos_hash(void)
     return hash;
 }
 
-const char *gr_algo_help(enum gr_algo algo)
-{
-    return gr_algorithms[algo]->help;
-}
-
 const char *gr_protocol_name(int protocol)
 {
     return (unsigned) protocol < GR_NPROTOCOLS ? protocol_names[protocol] : NULL;
@@ -82,11 +77,6 @@ int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus)
     const struct gr_algorithm *a = gr_algorithms[algo];
 
     return (0 == a->most_ranks || p <= a->most_ranks) && (NULL == a->fits || a->fits(p, torus));
-}
-
-int gr_algo_is_flat(enum gr_algo algo)
-{
-    return has_trait(algo, GR_TRAIT_FLAT);
 }
 
 int gr_algo_is_by_rank(enum gr_algo algo)

@@ -23,17 +23,11 @@ const char *gr_use_name(int use);
 /* A hash of all algorithms: their names in the order of their numbers, and their collectives. */
 uint64_t gr_algos_hash(void);
 
-/* What the algorithm is, for users: one line. */
-const char *gr_algo_help(enum gr_algo algo);
-
 /* Whether algo has a schedule for coll. */
 int gr_algo_has(enum gr_algo algo, enum gr_coll coll);
 
 /* Whether algo has schedules for p ranks, on the torus that they form (NULL: none is known). */
 int gr_algo_fits(enum gr_algo algo, int p, const struct gr_torus *torus);
-
-/* Whether a slice of a GR_PIPE has one chunk, because all links of a rank are used at once. */
-int gr_algo_is_flat(enum gr_algo algo);
 
 /* Whether position = rank, as along a torus: the algorithm takes no order of ranks. */
 int gr_algo_is_by_rank(enum gr_algo algo);

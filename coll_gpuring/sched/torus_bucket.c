@@ -165,12 +165,10 @@ static struct gr_step bucket_step(const struct gr_sched *s, uint32_t i)
     set_run(s, &lane, at.phase,
             gr_torus_coord_at(t, d, lane.up, at.gather ? q - at.k : q - 1 - at.k), &step);
     if (bits & GR_RECV) {
-        step.from[0] = gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q - 1));
-        step.nfrom = 1;
+        gr_step_from(s, &step, gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q - 1)));
     }
     if (bits & GR_SEND) {
-        step.to[0] = gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q + 1));
-        step.nto = 1;
+        gr_step_to(s, &step, gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q + 1)));
     }
     return step;
 }

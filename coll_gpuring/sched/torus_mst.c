@@ -150,15 +150,13 @@ static void bcast_step(const struct gr_sched *s, const struct gr_torus_lane *lan
     find_branches(s, lane, s->pos == s->root ? i : i - 1, &parent, &child);
     if (0 == i && s->pos != s->root) {
         t->bits = GR_RECV | GR_STORE | GR_FINAL;
-        t->from[0] = parent.peer;
-        t->nfrom = 1;
+        gr_step_from(s, t, parent.peer);
         t->tick += parent.tick + 1;
         return;
     }
     t->bits = GR_SEND | GR_FINAL;
     t->operand = (uint8_t) (s->pos == s->root ? GR_IN : GR_OUT);
-    t->to[0] = child.peer;
-    t->nto = 1;
+    gr_step_to(s, t, child.peer);
     t->tick += child.tick;
 }
 
@@ -174,14 +172,12 @@ static void reduce_step(const struct gr_sched *s, const struct gr_torus_lane *la
     t->dest = (uint8_t) sums;
     if (i < n) {
         t->bits = GR_RECV | GR_REDUCE | GR_STORE | (i == n - 1 && s->pos == s->root ? GR_FINAL : 0);
-        t->from[0] = child.peer;
-        t->nfrom = 1;
+        gr_step_from(s, t, child.peer);
         t->tick += ticks - child.tick; /* sent in tick ticks - 1 - child.tick */
         return;
     }
     t->bits = GR_SEND;
-    t->to[0] = parent.peer;
-    t->nto = 1;
+    gr_step_to(s, t, parent.peer);
     t->tick += ticks - 1 - parent.tick;
 }
 
@@ -227,10 +223,10 @@ static double mst_cost(const struct gr_cost_terms *t)
 /* Inside nodes first: then all ranks of a node send what they have. */
 static struct gr_internode_cost mst_internode_cost(const struct gr_cost_terms *t)
 {
-    double rounds = gr_cost_rounds(t->internode->nodes), ranks = t->internode->ranks;
+    double rounds = gr_doubling_rounds(t->internode->nodes), ranks = t->internode->ranks;
 
     return (struct gr_internode_cost) {.hops = rounds,
-                                       .local_hops = gr_cost_rounds(t->internode->ranks),
+                                       .local_hops = gr_doubling_rounds(t->internode->ranks),
                                        .bytes = ranks * rounds * gr_cost_with_header(t)};
 }
 

@@ -263,12 +263,10 @@ static struct gr_step swing_step(const struct gr_sched *s, uint32_t i)
     t.operand = (uint8_t) (gather || has_stored(s, &lane, e) ? GR_OUT : GR_IN);
     if (receives) {
         t.bits = (uint8_t) (gather ? GR_RECV | GR_STORE : GR_RECV | GR_REDUCE | GR_STORE);
-        t.from[0] = peer;
-        t.nfrom = 1;
+        gr_step_from(s, &t, peer);
     } else {
         t.bits = GR_SEND;
-        t.to[0] = peer;
-        t.nto = 1;
+        gr_step_to(s, &t, peer);
     }
     t.bits |= gather || (receives && e == events - 1) ? GR_FINAL : 0;
     return t;

@@ -42,21 +42,10 @@ struct tree_node {
     int depth;           /* links to the root; 0: it is the root */
 };
 
-static int floor_log2(int n)
-{
-    int l = 0;
-
-    while (n > 1) {
-        n >>= 1;
-        l++;
-    }
-    return l;
-}
-
 /* The greatest depth in a tree over n labels; 0 when the root is alone. */
 static int tree_height(int n)
 {
-    return n > 0 ? floor_log2(n) + 1 : 0;
+    return n > 0 ? gr_place_bits(n) + 1 : 0;
 }
 
 /* Distance from the root (1..n) to the label in tree t, and back. */
@@ -113,7 +102,7 @@ static struct tree_node tree_node_of(int p, int pos, int root, int t)
     v.kid[0] = v.kid[1] = v.kid[2] = -1;
     if (0 == d) {
         if (n > 0) {
-            v.kid[v.nkids++] = (root + distance_of(n, t, 1 << floor_log2(n))) % p;
+            v.kid[v.nkids++] = (root + distance_of(n, t, 1 << gr_place_bits(n))) % p;
         }
         return v;
     }
@@ -228,7 +217,7 @@ static struct gr_step tree_step(const struct gr_sched *s, uint32_t i)
 
 static struct gr_cost_pipe tree_pipe(const struct gr_cost_terms *t)
 {
-    return gr_cost_two_trees(gr_cost_rounds(t->p), GR_COLL_ALLREDUCE == t->coll);
+    return gr_cost_two_trees(gr_doubling_rounds(t->p), GR_COLL_ALLREDUCE == t->coll);
 }
 
 /*
@@ -237,8 +226,8 @@ static struct gr_cost_pipe tree_pipe(const struct gr_cost_terms *t)
  */
 static struct gr_internode_cost tree_internode_cost(const struct gr_cost_terms *t)
 {
-    double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1, height = gr_cost_rounds(t->p),
-           hops = gr_cost_rounds(t->internode->nodes) + 1;
+    double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1, height = gr_doubling_rounds(t->p),
+           hops = gr_doubling_rounds(t->internode->nodes) + 1;
 
     hops = hops < height ? hops : height;
     return (struct gr_internode_cost) {.hops = halves * hops,
@@ -361,7 +350,7 @@ static struct gr_cost_pipe node_tree_pipe(const struct gr_cost_terms *t)
 {
     int ranks = t->torus->dims[0];
 
-    return gr_cost_two_trees(gr_cost_rounds(t->p / ranks) + ranks - 1,
+    return gr_cost_two_trees(gr_doubling_rounds(t->p / ranks) + ranks - 1,
                              GR_COLL_ALLREDUCE == t->coll);
 }
 
@@ -373,7 +362,7 @@ static struct gr_internode_cost node_tree_internode_cost(const struct gr_cost_te
 {
     double halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1, ranks = t->internode->ranks;
 
-    return (struct gr_internode_cost) {.hops = halves * gr_cost_rounds(t->internode->nodes),
+    return (struct gr_internode_cost) {.hops = halves * gr_doubling_rounds(t->internode->nodes),
                                        .local_hops = halves * (ranks - 1),
                                        .messages = ranks > 1 ? 1.0 : 2.0,
                                        .bytes = halves * gr_cost_with_header(t),

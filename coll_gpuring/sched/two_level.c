@@ -342,7 +342,7 @@ static double two_level_cost(const struct gr_cost_terms *t)
  */
 static struct gr_internode_cost two_level_internode_cost(const struct gr_cost_terms *t)
 {
-    double nodes = t->internode->nodes, rounds = gr_cost_rounds(t->internode->nodes),
+    double nodes = t->internode->nodes, rounds = gr_doubling_rounds(t->internode->nodes),
            others = t->internode->ranks - 1, s = gr_cost_with_header(t);
     double near = t->internode->oversubscribed ? fmin(others, 1) : others;
     /* nodes without a place are given the result besides */
@@ -413,7 +413,7 @@ const struct gr_algorithm gr_algorithm_two_level = {
 
 static double doubling_cost(const struct gr_cost_terms *t)
 {
-    double p = t->p, s = t->bytes, rounds = gr_cost_rounds(t->p);
+    double p = t->p, s = t->bytes, rounds = gr_doubling_rounds(t->p);
 
     rounds += exp2(rounds) > p; /* some fold: another message for these, before and behind */
     return rounds * ceil(s / t->most) * t->step +
@@ -429,8 +429,8 @@ static double doubling_cost(const struct gr_cost_terms *t)
 static struct gr_internode_cost doubling_internode_cost(const struct gr_cost_terms *t)
 {
     const struct gr_internode *internode = t->internode;
-    double ranks = internode->ranks, rounds = gr_cost_rounds(t->p), fold = exp2(rounds) > t->p;
-    double near = t->torus->nested && 0 == fold ? gr_cost_rounds(internode->ranks) : 0;
+    double ranks = internode->ranks, rounds = gr_doubling_rounds(t->p), fold = exp2(rounds) > t->p;
+    double near = t->torus->nested && 0 == fold ? gr_doubling_rounds(internode->ranks) : 0;
     double hops = rounds - near + fold, s = (1 == internode->ranks ? GR_COST_HEADER : 0) + t->bytes;
     /* ranks without a place give or get all blocks besides */
     double blocks = (1 + fold) * (t->p - ranks) / t->p;

@@ -53,6 +53,16 @@ static void events_come_in_order(void **state)
 
 /* ---- sizes ---- */
 
+/* The k-th of an exchange's slots. */
+static int slot_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k)
+{
+    int alike = gr_torus_size(&a->torus) / slots->radix, rest = k % alike; /* with the same digit */
+    int digit = gr_wrap(slots->first + slots->step * (k / alike), slots->radix);
+
+    digit = slots->fold ? gr_fold(slots->radix, digit) : digit;
+    return (rest / slots->weight * slots->radix + digit) * slots->weight + rest % slots->weight;
+}
+
 /*
  * All blocks of a run, by token (origin), moved as the exchanges say; messages must be as long as
  * traffic.c says.
@@ -90,9 +100,9 @@ static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus
                 a.rank = e.from;
                 theirs = gr_alltoall_step(&a, lane, tick);
                 for (k = 0; k < gr_slots_count(&a, &e.slots); k++) {
-                    bytes += 3 * weights[origin[rank * p + gr_slots_at(&a, &e.slots, k)]];
-                    next[rank * p + gr_slots_at(&a, &e.slots, k)] =
-                        origin[e.from * p + gr_slots_at(&a, &theirs.slots, k)];
+                    bytes += 3 * weights[origin[rank * p + slot_at(&a, &e.slots, k)]];
+                    next[rank * p + slot_at(&a, &e.slots, k)] =
+                        origin[e.from * p + slot_at(&a, &theirs.slots, k)];
                 }
                 assert_true(t.messages[seen].from == rank && t.messages[seen].to == e.to &&
                             t.messages[seen].tick == tick);
