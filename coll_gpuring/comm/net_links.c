@@ -232,7 +232,7 @@ static int open_end(struct gr_net_ends *e, enum gr_net_side side, struct gr_net_
         rc = gr_net_link_open(net, side, &end->fifo, &end->link);
     }
     if (0 == rc) {
-        *end->bell = gr_net_link_bell(end->link);
+        *end->bell = &end->link->bell;
         e->held->link[e->held->n++] = end->link;
         gr_net_link_export(end->link, &end->mine);
     }

@@ -28,7 +28,6 @@ struct gr_gpu_connection;
 struct gr_gpu_team;
 struct gr_host_connection;
 struct gr_join;
-struct gr_team;
 
 /*
  * What a set-up knows of one link at this end; with its slab and handles, the connection of a kind

@@ -6,7 +6,6 @@
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "cuda/stream.h"
-#include "link/gpu_slab.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,22 +116,4 @@ int gr_gpu_pool_map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *h
     rc = memory_of(handle->where)->map(pool, handle, host, &mapped->at);
     pthread_mutex_unlock(&pool->lock);
     return rc;
-}
-
-struct gr_pool_usage gr_gpu_pool_usage(struct gr_gpu_pool *pool)
-{
-    struct gr_pool_usage u = {0, 0, 0};
-    struct gr_gpu_slab *slab;
-    struct gr_mapping *m;
-
-    pthread_mutex_lock(&pool->lock);
-    u.held = pool->held;
-    for (slab = pool->slabs; NULL != slab; slab = slab->next) {
-        u.leased += NULL == slab->arena || gr_slab_is_free(pool, slab) ? 0 : slab->bytes;
-    }
-    for (m = pool->mappings; NULL != m; m = m->next) {
-        u.mapped++;
-    }
-    pthread_mutex_unlock(&pool->lock);
-    return u;
 }

@@ -72,7 +72,4 @@ static inline void gr_gpu_leave(const struct gr_gpu_mapped *mapped)
     gr_lease_leave(mapped->user, mapped->lease);
 }
 
-/* Bytes of device memory held and leased, and arenas of other processes mapped. */
-struct gr_pool_usage gr_gpu_pool_usage(struct gr_gpu_pool *pool);
-
 #endif

@@ -10,12 +10,10 @@
 
 #include "base/memory.h"
 #include "cuda/device.h"
-#include "cuda/memory.h"
 #include "cuda/pointer.h"
 #include "cuda/stream.h"
 #include "topo/cpus.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +25,7 @@ struct pin {
     struct pin *next;
     void *base;    /* address for the host */
     gr_gpu_ptr at; /* address for devices */
-    int users;     /* gr_pin_take() without gr_pin_drop() */
+    int users;     /* take_pin() without gr_pin_drop() */
 };
 
 /* Protects both lists. Held while the driver pins, so that no two threads pin the same pages. */
@@ -35,7 +33,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gr_arena *arenas;
 static struct pin *pins;
 
-int gr_arena_create(struct gr_gpu *gpu, size_t bytes, struct gr_arena **arena)
+/* Allocate an arena. 0, GR_ERR_NOMEM, GR_ERR_GPU_SPACE or GR_ERR_CUDA. */
+static int create_arena(struct gr_gpu *gpu, size_t bytes, struct gr_arena **arena)
 {
     static uint64_t last;
     struct gr_arena *a = gr_calloc(1, sizeof(*a));
@@ -80,7 +79,8 @@ void gr_arena_destroy(struct gr_arena *arena)
     free(arena);
 }
 
-int gr_arena_find(uint64_t number, int *ordinal, gr_gpu_ptr *at)
+/* Device and address of an arena of this process. 0, or GR_ERR_FOREIGN: no arena has the number. */
+static int find_arena(uint64_t number, int *ordinal, gr_gpu_ptr *at)
 {
     const struct gr_arena *a;
 
@@ -125,7 +125,11 @@ static int add_pin(struct gr_gpu *gpu, void *base, size_t bytes, struct pin **ou
     return 0;
 }
 
-int gr_pin_take(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at)
+/*
+ * Pin whole pages for one more user; the first pins. at: the address for devices. 0, GR_ERR_NOMEM,
+ * or an error of gr_gpu_host_pin().
+ */
+static int take_pin(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at)
 {
     struct pin *p;
     int rc = 0;
@@ -224,7 +228,7 @@ static int grow(struct gr_gpu_pool *pool, size_t bytes, int n)
     if (bytes > room / (size_t) n || gr_round_up(bytes * (size_t) n, GR_ARENA_BYTES) > room) {
         return GR_ERR_GPU_LIMIT;
     }
-    rc = gr_arena_create(pool->gpu, gr_round_up(bytes * (size_t) n, GR_ARENA_BYTES), &a);
+    rc = create_arena(pool->gpu, gr_round_up(bytes * (size_t) n, GR_ARENA_BYTES), &a);
     if (rc < 0) {
         return rc;
     }
@@ -369,7 +373,7 @@ static int device_map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle 
          * The driver opens no handle in the process that exported it. That the pid is of this
          * process and not of another one in a container, gr_pool_map() has checked.
          */
-        rc = gr_arena_find(handle->arena, &ordinal, at);
+        rc = find_arena(handle->arena, &ordinal, at);
         if (0 == rc && !gr_gpu_can_access(pool->gpu, ordinal)) {
             rc = GR_ERR_PEER;
         }
@@ -409,7 +413,7 @@ static int pin(struct gr_gpu_pool *pool, void *base, size_t bytes, gr_gpu_ptr *a
     if (NULL == p) {
         return GR_ERR_NOMEM;
     }
-    rc = gr_pin_take(pool->gpu, base, bytes, &p->at);
+    rc = take_pin(pool->gpu, base, bytes, &p->at);
     if (rc < 0) {
         free(p);
         return rc;

@@ -53,18 +53,9 @@ struct gr_arena {
     unsigned char ipc[GR_GPU_IPC_BYTES]; /* for other processes; all 0: it cannot be exported */
 };
 
-/* Allocate an arena. 0, GR_ERR_NOMEM, GR_ERR_GPU_SPACE or GR_ERR_CUDA. */
-int gr_arena_create(struct gr_gpu *gpu, size_t bytes, struct gr_arena **arena);
 void gr_arena_destroy(struct gr_arena *arena);
 
-/* Device and address of an arena of this process. 0, or GR_ERR_FOREIGN: no arena has the number. */
-int gr_arena_find(uint64_t number, int *ordinal, gr_gpu_ptr *at);
-
-/*
- * Pin whole pages for one more user; the first pins, the last gr_pin_drop() unpins. at: the address
- * for devices. 0, GR_ERR_NOMEM, or an error of gr_gpu_host_pin().
- */
-int gr_pin_take(struct gr_gpu *gpu, void *base, size_t bytes, gr_gpu_ptr *at);
+/* A pool no longer uses the pinned pages; the last one unpins them. */
 void gr_pin_drop(struct gr_gpu *gpu, void *base);
 
 /* ---- slabs and pools ---- */

@@ -18,7 +18,6 @@
 
 #include "base/memory.h"
 #include "cuda/device.h"
-#include "cuda/memory.h"
 #include "cuda/pointer.h"
 
 #include <stdlib.h>
@@ -83,21 +82,6 @@ void gr_ipc_cache_close(struct gr_ipc_cache *cache)
     }
     pthread_mutex_destroy(&cache->lock);
     free(cache);
-}
-
-struct gr_ipc_cache_usage gr_ipc_cache_usage(struct gr_ipc_cache *cache)
-{
-    struct gr_ipc_cache_usage u = {0, 0, 0};
-    const struct gr_ipc_mapping *m;
-
-    pthread_mutex_lock(&cache->lock);
-    u.exports = cache->nexports;
-    for (m = cache->mappings; NULL != m; m = m->next) {
-        u.mapped++;
-        u.in_use += m->users > 0;
-    }
-    pthread_mutex_unlock(&cache->lock);
-    return u;
 }
 
 /* ---- handles ---- */

@@ -104,13 +104,6 @@ static inline int gr_ipc_handle_valid(const struct gr_ipc_handle *handle)
     return 0 != handle->of.pid;
 }
 
-struct gr_ipc_cache_usage {
-    int exports; /* handles in the cache */
-    int mapped;  /* open mappings */
-    int in_use;  /* open mappings that are in use */
-};
-struct gr_ipc_cache_usage gr_ipc_cache_usage(struct gr_ipc_cache *cache);
-
 /* ---- mapping the memory of other processes: ipc_cache_map.c ---- */
 
 struct gr_ipc_mapping;

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/system.h"
 #include "base/text.h"
-#include "link/shm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,8 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-size_t gr_public_page_bytes(void)
+/* Bytes of the segment that a page is in. */
+static size_t page_bytes(void)
 {
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
 
@@ -29,7 +29,7 @@ size_t gr_public_page_bytes(void)
 /* A segment with all its pages, so that no later write needs memory. NULL: there is none. */
 static struct gr_public_page *shared_page(void)
 {
-    size_t bytes = gr_public_page_bytes();
+    size_t bytes = page_bytes();
     struct gr_shm_id id;
     unsigned char *base;
 
@@ -343,7 +343,7 @@ struct gr_public_rows gr_public_read(const int *pids, int n)
 {
     struct gr_public_row *read = gr_calloc(GR_PUBLIC_QUEUES, sizeof(*read));
     struct gr_public_rows rows = {NULL, 0};
-    size_t bytes = gr_public_page_bytes();
+    size_t bytes = page_bytes();
     struct shmid_ds segment;
     struct shm_info info;
     int last = shmctl(0, SHM_INFO, (struct shmid_ds *) &info), k, id;

@@ -75,9 +75,6 @@ struct gr_public_page {
     struct gr_public_queue queues[GR_PUBLIC_QUEUES];
 };
 
-/* Bytes of a page's segment. */
-size_t gr_public_page_bytes(void);
-
 /* ---- the owner ---- */
 
 /* Open this process's page; NULL: no memory. Close it after the last gr_public_give(). */

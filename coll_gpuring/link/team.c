@@ -3,13 +3,10 @@
 #include "link/team.h"
 
 #include "base/memory.h"
-#include "link/fifo.h"
 #include "sched/cost.h"
 #include "sched/sched.h"
-#include "topo/torus.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct gr_channel_set *set_of(struct gr_team *team, int use)
 {

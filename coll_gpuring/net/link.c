@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "net/net.h"
-#include "net/net_state.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -43,11 +42,6 @@ int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_
     }
     *link = l;
     return 0;
-}
-
-struct gr_doorbell *gr_net_link_bell(struct gr_net_link *link)
-{
-    return &link->bell;
 }
 
 void gr_net_link_export(const struct gr_net_link *link, struct gr_net_handle *handle)

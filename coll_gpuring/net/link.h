@@ -20,12 +20,6 @@
 int gr_net_link_open(struct gr_net *net, enum gr_net_side side, const struct gr_fifo *fifo,
                      struct gr_net_link **link);
 
-/*
- * The doorbell of the FIFO, valid until the link is closed. Who has pushed to the FIFO, or popped
- * from it, rings (link/fifo.h); otherwise the network does not see it.
- */
-struct gr_doorbell *gr_net_link_bell(struct gr_net_link *link);
-
 /* The handle of an end. */
 void gr_net_link_export(const struct gr_net_link *link, struct gr_net_handle *handle);
 

@@ -188,26 +188,6 @@ void gr_net_close(struct gr_net *net, double patience)
     free(net);
 }
 
-struct gr_net_usage gr_net_usage(struct gr_net *net)
-{
-    struct gr_net_usage u = {0, 0, 0};
-    const struct gr_net_peer *p;
-    uint32_t k;
-
-    gr_net_lock(net);
-    for (p = net->peers; NULL != p; p = p->next) {
-        u.peers += NULL != p->connection;
-    }
-    for (k = 0; k < net->nlinks; k++) {
-        if (NULL != net->links[k]) {
-            u.links++;
-            u.messages += net->links[k]->in_flight;
-        }
-    }
-    gr_net_unlock(net);
-    return u;
-}
-
 /* ---- the module of UCX ---- */
 
 /*

@@ -58,11 +58,4 @@ void gr_net_send(struct gr_net *net, uint64_t *moved);
 /* Only receive. */
 void gr_net_receive(struct gr_net *net, uint64_t *moved);
 
-struct gr_net_usage {
-    int links;    /* open, or closed and not freed yet */
-    int peers;    /* with a connection */
-    int messages; /* being sent or received */
-};
-struct gr_net_usage gr_net_usage(struct gr_net *net);
-
 #endif

@@ -24,7 +24,8 @@ void gr_net_unlock(struct gr_net *net)
     atomic_flag_clear_explicit(&net->busy, memory_order_release);
 }
 
-struct gr_net_link *gr_net_find(const struct gr_net *net, uint64_t number)
+/* The link with that number, or NULL. */
+static struct gr_net_link *find(const struct gr_net *net, uint64_t number)
 {
     uint32_t at = (uint32_t) number;
     struct gr_net_link *l = at < net->nlinks ? net->links[at] : NULL;
@@ -380,7 +381,7 @@ void gr_net_link_progress(struct gr_net_link *l)
 
 void *gr_net_get_recv_buffer(void *ctx, const struct gr_net_head *head, size_t bytes, int *on_gpu)
 {
-    struct gr_net_link *l = gr_net_find(ctx, head->link);
+    struct gr_net_link *l = find(ctx, head->link);
     struct gr_net_head credit = {
         .link = head->credit_link, .seq = head->credit, .kind = GR_NET_CREDIT};
 
@@ -426,7 +427,7 @@ static int is_flushed(struct gr_net_link *l)
 
 void gr_net_recv_done(void *ctx, const struct gr_net_head *head, int status)
 {
-    struct gr_net_link *l = gr_net_find(ctx, head->link); /* not freed: the message is in flight */
+    struct gr_net_link *l = find(ctx, head->link); /* not freed: the message is in flight */
 
     l->in_flight--;
     if (l->closing) {
@@ -456,7 +457,7 @@ void gr_net_recv_done(void *ctx, const struct gr_net_head *head, int status)
 
 void gr_net_on_control(void *ctx, const struct gr_net_head *head)
 {
-    struct gr_net_link *l = gr_net_find(ctx, head->link);
+    struct gr_net_link *l = find(ctx, head->link);
 
     if (NULL == l || GR_NET_OUT != l->side) {
         return;

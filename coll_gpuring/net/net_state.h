@@ -69,7 +69,11 @@ struct gr_net {
  * slots are numbered from 0; the FIFO's counters are higher by fifo.count.
  */
 struct gr_net_link {
-    struct gr_doorbell bell; /* first, so that it leads to the link */
+    /*
+     * First, so that it leads to the link. Who has pushed to the FIFO, or popped from it, rings
+     * (link/fifo.h); otherwise the network does not see it.
+     */
+    struct gr_doorbell bell;
     struct gr_net *net;
     enum gr_net_side side;
     struct gr_net_link *listed_next; /* the next one in a list of links to look at */
@@ -106,9 +110,6 @@ void gr_net_lock(struct gr_net *net);
 void gr_net_unlock(struct gr_net *net);
 
 /* The caller of the functions below has locked the network. */
-
-/* The link with that number, or NULL. */
-struct gr_net_link *gr_net_find(const struct gr_net *net, uint64_t number);
 
 /* Put a new link into the table, and set its number. Returns 0 or GR_ERR_NOMEM. */
 int gr_net_number(struct gr_net *net, struct gr_net_link *l);

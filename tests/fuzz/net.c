@@ -131,7 +131,7 @@ static void use_end(struct fuzz_input *in)
     } else if (GR_NET_IN == e->side && tail != head) {
         atomic_store(&e->shared->head, ++e->done);
     }
-    gr_doorbell_ring(gr_net_link_bell(e->link));
+    gr_doorbell_ring(&e->link->bell);
 }
 
 /* ---- what comes in ---- */

@@ -11,6 +11,7 @@
 #include "gpu_pool_fixture.h"
 
 #include "cuda/pointer.h"
+#include "usage.h"
 
 #include <signal.h>
 
@@ -55,7 +56,7 @@ static void answer(int in, int out, int ordinal)
         }
         tell(out, &rc, sizeof(rc));
     }
-    n = gr_gpu_pool_usage(s.pool).mapped;
+    n = gpu_pool_usage(s.pool).mapped;
     tell(out, &n, sizeof(n));
     close_side(&s);
 }
@@ -89,7 +90,7 @@ static void export_slabs(struct side *s, const struct peer *p, enum gr_gpu_where
         for (k = 0; k < N; k++) {
             gr_gpu_pool_release(s->pool, slabs[k], 0 == expected);
         }
-        CHECK_INT(gr_gpu_pool_usage(s->pool).leased, 0);
+        CHECK_INT(gpu_pool_usage(s->pool).leased, 0);
         CHECK_INT(gr_pool_usage(s->host).leased, 0);
     }
 }
@@ -162,7 +163,7 @@ static void every_arena_is_opened_once(void)
         export_to(&p, s.pool, slab);
         heard(&p, 0);
     }
-    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
+    CHECK_INT(gpu_pool_usage(s.pool).held, 4 * MIB);
     end_peer(&p, 2);
     close_side(&s);
 }
@@ -211,7 +212,7 @@ static void slabs_of_a_killed_peer_stay_out(void)
             gr_gpu_pool_release(s.pool, slab, 0);
         }
     }
-    CHECK(gr_gpu_pool_usage(s.pool).leased >= SLAB_BYTES);
+    CHECK(gpu_pool_usage(s.pool).leased >= SLAB_BYTES);
     CHECK(0 != host && host == gr_pool_usage(s.host).leased);
     close_side(&s);
 }
@@ -229,7 +230,7 @@ static void pools_share_pinned_pages(void)
     struct gr_gpu_mapped mapped = map(other, &handle), again = map(s.pool, &handle);
     void *at = (void *) (uintptr_t) mapped.at;
 
-    CHECK_INT(gr_gpu_pool_usage(other).held, 0);
+    CHECK_INT(gpu_pool_usage(other).held, 0);
     CHECK_INT(mapped.at, again.at);
     CHECK_INT(slab->at % 4096, 0);
     fill(second, mapped.at, 3, SLAB_BYTES);

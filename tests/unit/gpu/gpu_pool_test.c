@@ -12,6 +12,7 @@
 #include "cuda/pointer.h"
 
 #include "sanitizer/sanitizer.h"
+#include "usage.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -56,16 +57,16 @@ static void slabs_are_apart_and_begin_clean(void)
                 fill(s.gpu, slabs[k][j]->at, 0x5a, sizes[k] < LINE ? LINE : sizes[k]);
             }
         }
-        leased = gr_gpu_pool_usage(s.pool).leased;
+        leased = gpu_pool_usage(s.pool).leased;
         for (k = 0; k < KINDS * EACH; k++) {
             gr_gpu_pool_release(s.pool, slabs[k / EACH][k % EACH], 0);
         }
     }
     /* at most an eighth is lost to sizes */
     CHECK(leased >= asked / 2 && leased <= asked / 2 * 9 / 8);
-    CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
-    CHECK(gr_gpu_pool_usage(s.pool).held <= 10 * MIB);
-    CHECK_INT(gr_gpu_pool_usage(s.pool).held % (2 * MIB), 0);
+    CHECK_INT(gpu_pool_usage(s.pool).leased, 0);
+    CHECK(gpu_pool_usage(s.pool).held <= 10 * MIB);
+    CHECK_INT(gpu_pool_usage(s.pool).held % (2 * MIB), 0);
     close_side(&s);
 }
 
@@ -77,7 +78,7 @@ static void a_lease_is_all_or_nothing(void)
     struct gr_gpu_slab *slabs[8];
 
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 0, slabs), 0);
-    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 0);
+    CHECK_INT(gpu_pool_usage(s.pool).held, 0);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 5, slabs),
               GR_ERR_GPU_LIMIT);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, (size_t) 1 << 62, GR_GPU_ALIGN, 5, slabs),
@@ -85,14 +86,14 @@ static void a_lease_is_all_or_nothing(void)
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 3, slabs), 0);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 2, slabs + 3),
               GR_ERR_GPU_LIMIT);
-    CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 3 * MIB);
+    CHECK_INT(gpu_pool_usage(s.pool).leased, 3 * MIB);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 1, slabs + 3), 0);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, 1, GR_GPU_ALIGN, 1, slabs + 4),
               GR_ERR_GPU_LIMIT);
     gr_gpu_pool_release(s.pool, slabs[1], 0);
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 1, slabs + 4), 0);
     CHECK(slabs[4] == slabs[1]);
-    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
+    CHECK_INT(gpu_pool_usage(s.pool).held, 4 * MIB);
     close_side(&s);
 }
 
@@ -113,7 +114,7 @@ static void no_memory_for_the_list_of_a_lease(void)
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, INT_MAX, &slab),
               GR_ERR_NOMEM);
     CHECK_INT(setrlimit(RLIMIT_DATA, &before), 0);
-    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 0);
+    CHECK_INT(gpu_pool_usage(s.pool).held, 0);
     close_side(&s);
 }
 
@@ -128,8 +129,8 @@ static void the_device_is_full(void)
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 4, slabs + 4),
               GR_ERR_GPU_SPACE);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemAlloc"));
-    CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 4 * MIB);
-    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
+    CHECK_INT(gpu_pool_usage(s.pool).leased, 4 * MIB);
+    CHECK_INT(gpu_pool_usage(s.pool).held, 4 * MIB);
     CHECK_INT(gr_pool_usage(s.host).leased, before.leased);
     close_side(&s);
 }
@@ -143,7 +144,7 @@ static void there_are_no_doors(void)
 
     CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 1, &slab), GR_ERR_LIMIT);
     CHECK_INT(gr_gpu_pool_lease(pool, GR_ON_HOST, MIB, GR_GPU_ALIGN, 1, &slab), GR_ERR_LIMIT);
-    CHECK_INT(gr_gpu_pool_usage(pool).held, 0);
+    CHECK_INT(gpu_pool_usage(pool).held, 0);
     gr_gpu_pool_close(pool);
     gr_pool_close(few);
     close_side(&s);
@@ -169,11 +170,11 @@ static void cleaning_fails(void)
     s.gpus->cuda.cuMemsetD8Async = zeroing_fails;
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 3, slabs), GR_ERR_CUDA);
     CHECK(NULL != strstr(gr_gpu_error(), "cuMemsetD8Async: "));
-    CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
+    CHECK_INT(gpu_pool_usage(s.pool).leased, 0);
     CHECK_INT(gr_pool_usage(s.host).leased, 0);
     s.gpus->cuda.cuMemsetD8Async = right;
     CHECK_INT(gr_gpu_pool_lease(s.pool, GR_ON_DEVICE, MIB, GR_GPU_ALIGN, 3, slabs), 0);
-    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 4 * MIB);
+    CHECK_INT(gpu_pool_usage(s.pool).held, 4 * MIB);
     close_side(&s);
 }
 
@@ -201,17 +202,17 @@ static void a_slab_is_free_when_both_have_left(void)
         gr_gpu_pool_release(s.pool, slab, 1);
         if (0 == round % 2) { /* the other end is late */
             CHECK_INT(gr_pool_usage(s.host).leased, host);
-            CHECK_INT(0 != gr_gpu_pool_usage(s.pool).leased, GR_ON_DEVICE == where);
+            CHECK_INT(0 != gpu_pool_usage(s.pool).leased, GR_ON_DEVICE == where);
             next = lease_one(s.pool, where, 5000);
             CHECK(at != next->at);
             gr_gpu_pool_release(s.pool, next, 0);
             gr_gpu_leave(&mapped);
         }
-        CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
+        CHECK_INT(gpu_pool_usage(s.pool).leased, 0);
         CHECK_INT(gr_pool_usage(s.host).leased, 0);
         held = 3 == round ? gr_pool_usage(s.host).held : held;
     }
-    CHECK_INT(gr_gpu_pool_usage(s.pool).held, 2 * MIB);
+    CHECK_INT(gpu_pool_usage(s.pool).held, 2 * MIB);
     CHECK_INT(gr_pool_usage(s.host).held, held);
     gr_gpu_pool_close(other);
     close_side(&s);
@@ -298,7 +299,7 @@ static void threads_never_share_a_slab(void)
     for (k = 0; k < 3; k++) {
         pthread_join(threads[k], NULL);
     }
-    CHECK_INT(gr_gpu_pool_usage(s.pool).leased, 0);
+    CHECK_INT(gpu_pool_usage(s.pool).leased, 0);
     close_side(&s);
 }
 
@@ -322,7 +323,7 @@ static void map_between_devices(int expected)
         CHECK_INT(gr_gpu_pool_map(other, &handle, &mapped), expected);
         CHECK(0 != expected || slabs[k]->at == mapped.at);
     }
-    CHECK_INT(gr_gpu_pool_usage(same).mapped, 0); /* nothing was opened */
+    CHECK_INT(gpu_pool_usage(same).mapped, 0); /* nothing was opened */
     handle.arena += 1000;
     CHECK_INT(gr_gpu_pool_map(same, &handle, &mapped), GR_ERR_FOREIGN);
     handle = gr_gpu_pool_export(s.pool, slabs[0]);

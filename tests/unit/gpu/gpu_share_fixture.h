@@ -7,6 +7,7 @@
 
 #include "link/ipc_cache.h"
 #include "cuda/device.h"
+#include "usage.h"
 
 enum { BYTES = 8192 }; /* of most buffers */
 
@@ -82,13 +83,13 @@ static inline void not_mapped(struct gr_ipc_cache *share, const struct gr_ipc_ha
     CHECK(0 == shared.at && NULL == shared.mapping);
 }
 
-#define CHECK_USAGE(share, nexports, nmapped, nin_use)            \
-    do {                                                          \
-        struct gr_ipc_cache_usage u_ = gr_ipc_cache_usage(share); \
-                                                                  \
-        CHECK_INT(u_.exports, nexports);                          \
-        CHECK_INT(u_.mapped, nmapped);                            \
-        CHECK_INT(u_.in_use, nin_use);                            \
+#define CHECK_USAGE(share, nexports, nmapped, nin_use)      \
+    do {                                                    \
+        struct ipc_cache_usage u_ = ipc_cache_usage(share); \
+                                                            \
+        CHECK_INT(u_.exports, nexports);                    \
+        CHECK_INT(u_.mapped, nmapped);                      \
+        CHECK_INT(u_.in_use, nin_use);                      \
     } while (0)
 
 #endif

@@ -8,6 +8,7 @@
 #endif
 #include "gpu_share_noted.h"
 #include "rng.h"
+#include "usage.h"
 
 /* ---- kept ---- */
 
@@ -422,9 +423,9 @@ static void threads(void)
     for (k = 0; k < NTHREADS; k++) {
         CHECK_INT(pthread_join(thread[k], NULL), 0);
     }
-    CHECK_INT(gr_ipc_cache_usage(c.s.share).exports, 8);
-    CHECK_INT(gr_ipc_cache_usage(c.s.share).in_use, 0);
-    CHECK(gr_ipc_cache_usage(c.s.share).mapped <= 4);
+    CHECK_INT(ipc_cache_usage(c.s.share).exports, 8);
+    CHECK_INT(ipc_cache_usage(c.s.share).in_use, 0);
+    CHECK(ipc_cache_usage(c.s.share).mapped <= 4);
     close_sharer(&c.s);
     CHECK_INT(noted.opens, noted.closes);
 }

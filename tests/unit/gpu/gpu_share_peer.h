@@ -9,6 +9,7 @@
 
 #include "device_peer.h"
 #include "gpu_share_fixture.h"
+#include "usage.h"
 
 #include <dirent.h>
 
@@ -28,7 +29,7 @@ struct reply {
     int result;
     int descriptors;
     long resident; /* KiB */
-    struct gr_ipc_cache_usage usage;
+    struct ipc_cache_usage usage;
 };
 
 static inline int descriptors(void)
@@ -103,7 +104,7 @@ static inline void serve(int in, int out, int ordinal)
         CHECK(before == current());
         reply.descriptors = descriptors();
         reply.resident = resident();
-        reply.usage = gr_ipc_cache_usage(s.share);
+        reply.usage = ipc_cache_usage(s.share);
         tell(out, &reply, sizeof(reply));
     }
     CHECK_INT(n, 0);

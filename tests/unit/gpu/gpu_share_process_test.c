@@ -6,6 +6,7 @@
 #include "sanitizer/sanitizer.h"
 #include "depth.h"
 #include "gpu_share_peer.h"
+#include "usage.h"
 
 #include <signal.h>
 
@@ -131,7 +132,7 @@ static void a_buffer_grows(void)
         at = device_memory(bytes + bytes / 4);
         free_memory(old);
     }
-    CHECK_INT(gr_ipc_cache_usage(s.share).exports, 3);
+    CHECK_INT(ipc_cache_usage(s.share).exports, 3);
     end_peer(&p);
     close_sharer(&s);
 }
@@ -221,7 +222,7 @@ static void many_rounds(void)
             fds = descriptors();
         }
         CHECK(r.usage.mapped <= BOUND && 0 == r.usage.in_use);
-        CHECK(gr_ipc_cache_usage(s.share).exports <= BOUND);
+        CHECK(ipc_cache_usage(s.share).exports <= BOUND);
         CHECK(k < EARLY ||
               (r.descriptors <= early.descriptors + BOUND && descriptors() <= fds + ALIVE));
     }

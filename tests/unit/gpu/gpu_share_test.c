@@ -10,6 +10,7 @@
 #include "cuda/device.h"
 #include "cuda/driver.h"
 #include "gpu_share_fixture.h"
+#include "usage.h"
 
 /* ---- calls of the driver ---- */
 
@@ -242,7 +243,7 @@ static void exports_are_bounded(void)
     for (round = 0; round < 3; round++) {
         for (k = 0; k < 10; k++) {
             (void) handle_of(s.share, at[k], BYTES);
-            CHECK(gr_ipc_cache_usage(s.share).exports <= 4);
+            CHECK(ipc_cache_usage(s.share).exports <= 4);
         }
     }
     counted(30, 0);

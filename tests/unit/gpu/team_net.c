@@ -8,6 +8,7 @@
 #include "post.h"
 
 #include "rng.h"
+#include "usage.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -91,7 +92,7 @@ static struct gr_net_link *open_end(struct tr_team *t, int rank, enum gr_net_sid
 
     CHECK(nlinks < MOST_LINKS);
     CHECK_INT(gr_net_link_open(nets[node_of(rank)], side, &fifo, &link), 0);
-    connection->end.bell = gr_net_link_bell(link);
+    connection->end.bell = &link->bell;
     links[nlinks].link = link;
     links[nlinks++].team = t->ranks[rank];
     gr_net_link_export(link, handle);
@@ -207,7 +208,7 @@ static int open_links(void)
     int node, n = 0;
 
     for (node = 0; node < nodes; node++) {
-        n += gr_net_usage(nets[node]).links;
+        n += net_usage(nets[node]).links;
     }
     return n;
 }

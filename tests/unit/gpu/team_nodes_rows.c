@@ -4,6 +4,7 @@
 #include "exec/gpu/team.h"
 #include "team_net.h"
 #include "team_rows.h"
+#include "usage.h"
 
 #include <unistd.h>
 
@@ -80,7 +81,7 @@ static void check_slots(int on_devices, int flushed, const struct tr_bounds *bou
         CHECK(NULL == out.gpu.flush && (NULL != in.gpu.flush) == flushed);
         /* in and out, of two channels */
         before = on_devices ? 4 * shape.nslots * shape.slot_bytes : 0;
-        CHECK_INT(gr_gpu_pool_usage(n.w.ranks[r].pool).leased, before);
+        CHECK_INT(gpu_pool_usage(n.w.ranks[r].pool).leased, before);
     }
     tc_try(&n.t, GR_ALGO_RING);
     CHECK_INT(td_calls(TD_FLUSH, 0) + td_calls(TD_FLUSH, 1) > 0, flushed);

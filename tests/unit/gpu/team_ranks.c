@@ -3,6 +3,7 @@
 #include "cuda/device.h"
 #include "exec/gpu/team.h"
 #include "team_net.h"
+#include "usage.h"
 
 #include <pthread.h>
 
@@ -98,8 +99,7 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
 
 size_t tr_leased(const struct tr_world *w, int rank)
 {
-    return gr_gpu_pool_usage(w->ranks[rank].pool).leased +
-           gr_pool_usage(w->ranks[rank].host).leased;
+    return gpu_pool_usage(w->ranks[rank].pool).leased + gr_pool_usage(w->ranks[rank].host).leased;
 }
 
 void tr_close(struct tr_world *w)
@@ -108,7 +108,7 @@ void tr_close(struct tr_world *w)
 
     for (r = 0; r < w->p; r++) {
         CHECK_INT(tr_leased(w, r), 0);
-        CHECK_INT(gr_ipc_cache_usage(w->ranks[r].share).in_use, 0);
+        CHECK_INT(ipc_cache_usage(w->ranks[r].share).in_use, 0);
     }
     for (r = 0; r < w->p; r++) {
         gr_ipc_cache_close(w->ranks[r].share);

@@ -6,6 +6,7 @@
 #include "cuda/stream.h"
 
 #include "rng.h"
+#include "usage.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ static void next_team(struct stage *s, enum gr_algo algo, const size_t *held)
     tr_make(&s->t, &s->w, &shape);
     tc_try(&s->t, algo);
     for (r = 0; r < s->w.p; r++) {
-        CHECK_INT(gr_gpu_pool_usage(s->w.ranks[r].pool).held, held[r]);
+        CHECK_INT(gpu_pool_usage(s->w.ranks[r].pool).held, held[r]);
     }
     tr_leave(&s->t);
     tr_close(&s->w);
@@ -44,7 +45,7 @@ static void look_at_pools(const struct stage *s, size_t *held)
     int r;
 
     for (r = 0; r < s->w.p; r++) {
-        held[r] = gr_gpu_pool_usage(s->w.ranks[r].pool).held;
+        held[r] = gpu_pool_usage(s->w.ranks[r].pool).held;
     }
 }
 

@@ -140,7 +140,7 @@ void end_open(struct end *e, struct part *p, enum gr_net_side side, struct shape
     lie_on_gpu(e);
     gr_link_attach(&e->link, e->shared, begin, shape.nslots, shape.slot_bytes);
     need(0 == gr_net_link_open(p->net, side, &e->fifo, &e->net));
-    e->link.bell = gr_net_link_bell(e->net);
+    e->link.bell = &e->net->bell;
 }
 
 void end_join(struct end *e, int other)

@@ -17,6 +17,7 @@
 
 #include "pipes.h"
 #include "rule_rows.h"
+#include "usage.h"
 
 /* ---- tests ---- */
 
@@ -104,7 +105,7 @@ static void most_slots_are_used(void **state)
         progress(k % 2);
     }
     assert_int_equal(p.done[0], 2 * GR_MAX_SLOTS); /* nobody has read */
-    assert_int_equal(gr_net_usage(nets[0]).messages, 0);
+    assert_int_equal(net_usage(nets[0]).messages, 0);
     while (p.done[1] < 2 * GR_MAX_SLOTS) {
         pop(&p);
         progress(0);
@@ -339,7 +340,7 @@ static void is_seen_when_it_rings(struct pipe *p)
     uint64_t before = p->done[1];
 
     assert_false(gr_link_readable(&p->link[1]));
-    gr_doorbell_ring(gr_net_link_bell(p->net[0]));
+    gr_doorbell_ring(&p->net[0]->bell);
     while (p->done[1] == before) {
         progress((int) post_random(POST_ENDS));
         pop(p);
@@ -391,7 +392,7 @@ static void a_held_link_needs_no_doorbell(void **state)
     assert_int_equal(join(&p, 0) | join(&p, 1), 0);
     for (side = 0; side < 2; side++) {
         p.link[side].bell = NULL;
-        gr_doorbell_hold(gr_net_link_bell(p.net[side]), 1);
+        gr_doorbell_hold(&p.net[side]->bell, 1);
     }
     while (p.done[1] < 500) {
         one_of(&p);
@@ -401,7 +402,7 @@ static void a_held_link_needs_no_doorbell(void **state)
         pop(&p);
     }
     for (side = 0; side < 2; side++) {
-        gr_doorbell_hold(gr_net_link_bell(p.net[side]), 0);
+        gr_doorbell_hold(&p.net[side]->bell, 0);
     }
     until_quiet();
     push_silently(&p);
@@ -543,10 +544,10 @@ static void a_closed_link_ends_with_its_connection(void **state)
     }
     gr_net_link_close(p.net[0]);
     until_quiet();
-    assert_int_equal(gr_net_usage(nets[0]).links, 1); /* half of the slots are still to be sent */
+    assert_int_equal(net_usage(nets[0]).links, 1); /* half of the slots are still to be sent */
     post_break(0, 1);
     until_quiet();
-    assert_int_equal(gr_net_usage(nets[0]).links, 0);
+    assert_int_equal(net_usage(nets[0]).links, 0);
     gr_net_link_close(p.net[1]);
     until_quiet();
     nothing_is_open();

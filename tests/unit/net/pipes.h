@@ -10,6 +10,7 @@
 #include "net/net.h"
 #include "gpu_slots.h"
 #include "rng.h"
+#include "usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,7 @@ static inline void open_end(struct pipe *p, int side, uint64_t count, uint32_t n
     assert_int_equal(gr_net_link_open(nets[0 == side ? p->from : p->to],
                                       0 == side ? GR_NET_OUT : GR_NET_IN, &fifo, &p->net[side]),
                      0);
-    p->link[side].bell = gr_net_link_bell(p->net[side]);
+    p->link[side].bell = &p->net[side]->bell;
     gr_net_link_export(p->net[side], &p->handle[side]);
 }
 
@@ -239,8 +240,8 @@ static inline void nothing_is_open(void)
     int k;
 
     for (k = 0; k < POST_ENDS; k++) {
-        assert_int_equal(gr_net_usage(nets[k]).links, 0);
-        assert_int_equal(gr_net_usage(nets[k]).messages, 0);
+        assert_int_equal(net_usage(nets[k]).links, 0);
+        assert_int_equal(net_usage(nets[k]).messages, 0);
     }
 }
 

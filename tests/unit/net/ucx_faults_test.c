@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cmocka_test.h"
+#include "usage.h"
 
 static const char tcp[] = "tcp,self", shm[] = "posix,cma,self";
 static const struct shape shape = {4, 20000, 1};
@@ -84,7 +85,7 @@ static void killed_in_the_middle(struct part *p)
 {
     static const struct shape large = {8, 300000, 0};
     struct end ends[2];
-    struct gr_net_usage u;
+    struct net_usage u;
     int k;
 
     for (k = 0; k < 2; k++) {
@@ -105,7 +106,7 @@ static void killed_in_the_middle(struct part *p)
     await_loss(p, ends[1].net);
     end_close(&ends[0]);
     end_close(&ends[1]);
-    u = gr_net_usage(p->net);
+    u = net_usage(p->net);
     need(0 == u.links && 0 == u.messages);
 }
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "cmocka_test.h"
+#include "usage.h"
 
 static const char tcp[] = "tcp,self", shm[] = "posix,cma,self";
 
@@ -60,7 +61,7 @@ static void among_four(struct part *p)
 {
     static const struct shape shape = {4, 3000, 1};
     struct end ends[2 * (MAX_PARTS - 1)];
-    struct gr_net_usage u;
+    struct net_usage u;
     int step, n = 0, k, to, from, first;
 
     for (step = 1; step < p->nparts; step++) {
@@ -75,7 +76,7 @@ static void among_four(struct part *p)
         n += 2;
     }
     ends_finish(ends, n, 1000, &shape);
-    u = gr_net_usage(p->net);
+    u = net_usage(p->net);
     need(u.peers == p->nparts - 1 && u.links == n);
     for (k = 0; k < n; k++) {
         end_close(&ends[k]);
@@ -93,7 +94,7 @@ static void held_up(struct part *p)
     static const struct shape shape = {5, 4000, 0};
     int other = 1 - p->number, reader = 1 == p->number, k;
     struct end ends[2];
-    struct gr_net_usage u;
+    struct net_usage u;
 
     for (k = 0; k < 2; k++) {
         end_open(&ends[k], p, reader ? GR_NET_IN : GR_NET_OUT, shape);
@@ -105,7 +106,7 @@ static void held_up(struct part *p)
             end_go_on(&ends[0], 1000, &shape);
             settle(p, 0.3);
         }
-        u = gr_net_usage(p->net);
+        u = net_usage(p->net);
         /* the reader's slots are full, then the writer's; there is no more room */
         need(2 * shape.nslots == ends[0].done);
         need(0 == u.messages);
@@ -155,7 +156,7 @@ static void early_leavers(struct part *p)
     }
     meet(p, other); /* the reader's FIFO is full, and so is the writer's */
     end_close(&e);
-    need(0 == gr_net_usage(p->net).links);
+    need(0 == net_usage(p->net).links);
     meet(p, other);
 }
 
@@ -288,7 +289,7 @@ static void handles_that_do_not_fit(struct part *p)
         need(0 == strcmp(text, why));
         end_close(&e);
     }
-    need(0 == gr_net_usage(p->net).peers);
+    need(0 == net_usage(p->net).peers);
 }
 
 /* Devices that UCX lists, and how many of them are called so. */
