@@ -10,8 +10,6 @@
 
 #include <cuda.h>
 
-#include <stddef.h>
-
 /*
  * The oldest supported driver: CUDA 12.0, which introduced cuLibraryLoadData. Kernels need the major
  * version of the toolkit that compiled them (image.c).

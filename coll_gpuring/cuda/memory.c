@@ -6,7 +6,6 @@
 #include "cuda/context.h"
 #include "topo/cpus.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int gr_gpu_alloc(struct gr_gpu *gpu, size_t bytes, gr_gpu_ptr *at)

@@ -115,8 +115,9 @@ static int copy_run(const struct gr_cuda *cuda, const struct gr_gpu_run *run, CU
                : GR_CUDA(cuda, cuMemcpy2DAsync, &c, stream);
 }
 
-int gr_cuda_copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, size_t n,
-                      CUstream stream)
+/* Put copies of n runs on a stream. The context is current. */
+static int put_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, size_t n,
+                    CUstream stream)
 {
     size_t k;
     int rc = 0;
@@ -139,7 +140,7 @@ static int copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, 
     if (rc < 0) {
         return rc;
     }
-    rc = gr_cuda_copy_runs(cuda, runs, n, stream);
+    rc = put_runs(cuda, runs, n, stream);
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuStreamSynchronize, stream);
     }
@@ -342,7 +343,7 @@ int gr_gpu_stream_copy(struct gr_gpu_stream *stream, gr_gpu_ptr dst, gr_gpu_ptr 
 int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_run *runs, size_t n)
 {
     return GR_TRY_IN_CONTEXT(stream->gpu,
-                             gr_cuda_copy_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
+                             put_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
 }
 
 /* Create missing marks up to this number. The context is current. */

@@ -11,9 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct CUstream_st;
-struct gr_cuda;
-
 /*
  * ---- copies that the host waits for ----
  *
@@ -54,10 +51,6 @@ int gr_gpus_wait_current(struct gr_gpus *gpus, int but);
  * GR_ERR_CUDA.
  */
 int gr_gpu_wait_default(struct gr_gpu *gpu);
-
-/* Put copies of n runs on a CUstream. The context is current. Internal to cuda/. */
-int gr_cuda_copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, size_t n,
-                      struct CUstream_st *stream);
 
 /* ---- streams ---- */
 

@@ -8,9 +8,6 @@
 #include "exec/op.h"
 
 #include "base/errors.h"
-#include "cuda/device.h"
-#include "cuda/stream.h"
-#include "exec/gpu/team.h"
 
 /* ---- points ---- */
 
@@ -24,7 +21,11 @@ void gr_points_free(struct gr_points *points)
     points->n = 0;
 }
 
-int gr_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream)
+/*
+ * The stream comes after the points; NULL, or without any: after what is on its device's default
+ * stream. 0 or negative.
+ */
+static int follow_points(const struct gr_points *points, struct gr_gpu_stream *stream)
 {
     int k, rc = 0;
 
@@ -63,13 +64,13 @@ struct gr_copy_stream gr_copy_stream_take(const void *buffer, const struct gr_po
         }
     }
     gr_unlock(&state.lock);
-    if (NULL != copy_stream.stream && 0 == gr_points_follow(after, copy_stream.stream)) {
+    if (NULL != copy_stream.stream && 0 == follow_points(after, copy_stream.stream)) {
         return copy_stream;
     }
     gr_gpu_stream_close(copy_stream.stream); /* the application has reset its context */
     copy_stream.stream = NULL;
     if (0 == gr_gpu_stream_open(copy_stream.gpu, &copy_stream.stream) &&
-        0 != gr_points_follow(after, copy_stream.stream)) {
+        0 != follow_points(after, copy_stream.stream)) {
         gr_gpu_stream_close(copy_stream.stream);
         copy_stream.stream = NULL;
     }
@@ -187,7 +188,7 @@ int gr_op_follow(const struct gr_op *op, struct gr_gpu_team *team)
     if (0 != follow_others(op, team)) {
         return GR_ERR_FAILED;
     }
-    return 0 != gr_points_follow(op->after, team->stream) ? tell_failure() : 0;
+    return 0 != follow_points(op->after, team->stream) ? tell_failure() : 0;
 }
 
 int gr_op_reached(const struct gr_op *op, struct gr_gpu_team *team, bool note)

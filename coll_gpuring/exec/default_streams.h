@@ -28,12 +28,6 @@ struct gr_points {
 };
 void gr_points_free(struct gr_points *points);
 
-/*
- * The stream comes after the points; NULL, or without any: after what is on its device's default
- * stream. 0 or negative.
- */
-int gr_points_follow(const struct gr_points *points, struct gr_gpu_stream *stream);
-
 /* ---- copies ---- */
 
 /*
@@ -44,7 +38,7 @@ int gr_copy_after(const struct gr_points *after, void *dst, const void *src, siz
 int gr_copy_runs_after(const struct gr_points *after, const struct gr_gpu_run *runs, size_t n);
 
 /*
- * A stream for copies of the device that owns the buffer, after the points (gr_points_follow());
+ * A stream for copies of the device that owns the buffer, after the points;
  * and give it back, with nothing in flight.
  */
 struct gr_copy_stream gr_copy_stream_take(const void *buffer, const struct gr_points *after);

@@ -41,10 +41,6 @@
 /* Most seconds that a failed call waits for other ranks, or the network, to leave its buffers. */
 #define GR_LEAVE_SECONDS 10
 
-struct gr_boards;
-struct gr_gpu;
-struct gr_gpu_team;
-struct gr_mailbox_call;
 struct gr_op;
 struct gr_op_queue;
 struct gr_setup;

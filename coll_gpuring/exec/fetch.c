@@ -3,7 +3,6 @@
 #include "exec/fetch.h"
 
 #include "base/cma.h"
-#include "base/errors.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -4,10 +4,6 @@
 
 #include "sched/groups.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * Bytes of a post that are prefetched before they are reduced; after that, the processor prefetches
  * by itself.

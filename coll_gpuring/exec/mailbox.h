@@ -41,7 +41,6 @@
 #include "sched/sched.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* On the path of each small call, where a function's call would take as long as what it does. */

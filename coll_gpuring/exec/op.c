@@ -2,10 +2,7 @@
 /* How an op ends (op.h): done, or failed; and what is said of its failure. */
 #include "exec/op.h"
 
-#include "comm/collectives.h"
-#include "comm/comm.h"
 #include "comm/failure.h"
-#include "comm/params.h"
 #include "comm/runtime.h"
 #include "exec/label.h"
 

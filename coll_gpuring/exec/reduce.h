@@ -9,7 +9,6 @@
 #define GR_EXEC_REDUCE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 /*
  * Element types. GR_TYPE_OTHER: elements of any size, through gr_reducer.other. A name of two parts

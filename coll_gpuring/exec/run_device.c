@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Executor: kernels on a device (exec/gpu/op.h). */
-#include "comm/comm.h"
-#include "comm/failure.h"
-#include "comm/runtime.h"
 #include "exec/default_streams.h"
 #include "exec/executor.h"
 #include "exec/op.h"
@@ -23,7 +20,6 @@
 #include "timing/timeline.h"
 #include "timing/timer.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 

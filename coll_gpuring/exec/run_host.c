@@ -6,21 +6,16 @@
 #include "comm/comm.h"
 #include "comm/net_links.h"
 #include "comm/runtime.h"
-#include "exec/executor.h"
 #include "exec/host.h"
 #include "exec/label.h"
 #include "exec/op.h"
-#include "exec/plan.h"
-#include "exec/reduce.h"
 #include "exec/setup.h"
 #include "exec/step_timing.h"
-#include "exec/stepper.h"
 
 #include "base/errors.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "link/fifo.h"
-#include "link/team.h"
 #include "sched/groups.h"
 #include "sched/sched.h"
 #include "sched/step.h"
@@ -30,7 +25,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Executor: one kernel for all ranks that share a device (exec/gpu/leader.h). */
 #include "comm/comm.h"
-#include "comm/failure.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
 #include "exec/default_streams.h"
@@ -13,9 +12,7 @@
 #include "base/text.h"
 #include "cuda/device.h"
 #include "exec/gpu/leader.h"
-#include "exec/gpu/team.h"
 #include "link/team.h"
-#include "sched/sched.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -113,8 +110,7 @@ static void warn_refused(const struct gr_op *op)
     static atomic_bool said;
     const struct gr_comm *comm = op->queue->comm;
 
-    if (0 == comm->rank && gr_leader_is_refused(op->queue->gpu->leader) &&
-        !atomic_exchange(&said, true)) {
+    if (0 == comm->rank && op->queue->gpu->leader->refused && !atomic_exchange(&said, true)) {
         gr_warn("gpu-no-ipc", comm->rank, gr_comm_name(comm));
     }
 }

@@ -18,7 +18,6 @@
 #include "base/errors.h"
 
 #include "sched/groups.h"
-#include "sched/sched.h"
 
 /* Whether the op posts when its turn has come, instead of when it is queued. */
 static bool posts_in_turn(const struct gr_op *op)

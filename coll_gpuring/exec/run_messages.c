@@ -17,7 +17,6 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "sched/sched.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,24 +17,17 @@
 #include "exec/setup.h"
 
 #include "comm/comm.h"
-#include "comm/net_links.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
 #include "exec/op.h"
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "cuda/device.h"
-#include "exec/gpu/team.h"
 #include "exec/gpu/leader.h"
 #include "link/connect.h"
-#include "link/team.h"
-#include "sched/sched.h"
-#include "tune/select.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- messages ---- */

@@ -22,8 +22,6 @@
 struct gr_comm;
 struct gr_gpu;
 struct gr_message;
-struct gr_net_link;
-struct gr_net_links;
 struct gr_op;
 struct gr_op_queue;
 

@@ -8,8 +8,6 @@
 
 #include "base/errors.h"
 #include "cuda/memory.h"
-#include "exec/gpu/team.h"
-#include "link/fifo.h"
 #include "link/team.h"
 #include "sched/sched.h"
 

@@ -2,7 +2,6 @@
 /* staged.h */
 #include "exec/staged.h"
 #include "base/memory.h"
-#include "cuda/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

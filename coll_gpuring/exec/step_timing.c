@@ -18,13 +18,11 @@
 #include "base/memory.h"
 #include "exec/gpu/args.h"
 #include "link/team.h"
-#include "sched/sched.h"
 #include "timing/port.h"
 #include "timing/timeline.h"
 #include "timing/timer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 _Static_assert(GR_TIMER_CHANNELS >= GR_GPU_CHANNELS && GR_TIMER_CHANNELS >= GR_MAX_CHANNELS,
                "a call may have more channels than its timer");

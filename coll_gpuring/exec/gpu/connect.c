@@ -43,11 +43,6 @@ static size_t slab_bytes(const struct gr_gpu_team *team, int slots_here)
     return until_at(team, slots_here) + sizeof(uint64_t);
 }
 
-size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team)
-{
-    return slab_bytes(team, 1);
-}
-
 _Atomic uint64_t *gr_gpu_remote_send_limit(const struct gr_gpu_team *team,
                                            const struct gr_gpu_connection *connection)
 {
@@ -70,7 +65,11 @@ static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *conne
     return !here;
 }
 
-int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n,
+/*
+ * Lease slabs for n connections, and set their ends. writes: 1: connections out. If the device has
+ * no memory for slots, they are in host memory. Returns the result of gr_gpu_pool_lease().
+ */
+static int lease_remote(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n,
                         int writes)
 {
     int here = !lease_slots(team, connections, n);
@@ -236,10 +235,10 @@ static int reserve(struct gr_join *join)
                                          in->gpu, in->near);
 
     if (0 == rc) {
-        rc = gr_gpu_remote_lease(team, in->gpu + in->near, in->n - in->near, 0);
+        rc = lease_remote(team, in->gpu + in->near, in->n - in->near, 0);
     }
     if (0 == rc) {
-        rc = gr_gpu_remote_lease(team, out->gpu + out->near, out->n - out->near, 1);
+        rc = lease_remote(team, out->gpu + out->near, out->n - out->near, 1);
     }
     for (k = 0; 0 == rc && k < in->near; k++) {
         in->gpu[k].handle = gr_gpu_pool_export(team->pool, in->gpu[k].slab);
@@ -402,7 +401,7 @@ static size_t host_bytes(const struct gr_join *join)
 {
     return (size_t) (join->in.n + join->out.n) * sizeof(struct gr_lease_user) +
            (size_t) (join->in.n - join->in.near + join->out.n - join->out.near) *
-               gr_gpu_remote_bytes(join->gpu);
+               slab_bytes(join->gpu, 1);
 }
 
 const struct gr_link_memory gr_gpu_links = {

@@ -7,7 +7,6 @@
 #include "base/system.h"
 #include "cuda/device.h"
 #include "cuda/stream.h"
-#include "exec/gpu/leader_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -379,9 +378,4 @@ int gr_leader_waits(const struct gr_leader_run *run, int *ranks, int *leads)
         *leads = 1;
     }
     return n;
-}
-
-int gr_leader_is_refused(const struct gr_leader *leader)
-{
-    return leader->refused;
 }

@@ -111,9 +111,6 @@ int gr_leader_poll(struct gr_leader_run *run, uint64_t *moved);
  */
 int gr_leader_abort(struct gr_leader_run *run);
 
-/* Whether the leader was refused device memory of other ranks in some call: it is copied. */
-int gr_leader_is_refused(const struct gr_leader *leader);
-
 /*
  * The ranks that the call waits for: those that have not arrived, or the leader. ranks has an entry
  * for each rank. Returns their number; *leads: it is the leader.

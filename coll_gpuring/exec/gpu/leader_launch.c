@@ -3,7 +3,6 @@
 #include "exec/gpu/leader_state.h"
 
 #include "cuda/device.h"
-#include "cuda/memory.h"
 #include "cuda/stream.h"
 
 #include <string.h>

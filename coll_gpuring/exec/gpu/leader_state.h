@@ -185,7 +185,7 @@ struct gr_leader {
     size_t slab_bytes[2];
     size_t wanted_bytes[2]; /* of slabs for later calls */
     int no_export;          /* the driver exports no memory: slabs lie in pinned memory */
-    int refused; /* the same, of some rank in some call: result of gr_leader_is_refused() */
+    int refused;            /* the same, of some rank in some call */
     struct gr_leader_seen seen[GR_LEADER_SEEN]; /* by id modulo their number */
 
     gr_gpu_ptr counter;            /* args.counter; borrowed */

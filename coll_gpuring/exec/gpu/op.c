@@ -4,7 +4,6 @@
 
 #include "base/errors.h"
 #include "cuda/stream.h"
-#include "link/team.h"
 
 #include <assert.h>
 #include <sched.h>

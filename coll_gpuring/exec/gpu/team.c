@@ -7,7 +7,6 @@
 #include "cuda/memory.h"
 #include "cuda/stream.h"
 #include "exec/gpu/leader.h"
-#include "link/team.h"
 
 #include <stdlib.h>
 

@@ -133,16 +133,6 @@ int gr_gpu_team_join(struct gr_join *join, struct gr_gpu_team *team, enum gr_alg
  * together.
  */
 
-/*
- * Lease slabs for n connections, and set their ends. writes: 1: connections out. If the device has
- * no memory for slots, they are in host memory. Returns the result of gr_gpu_pool_lease().
- */
-int gr_gpu_remote_lease(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n,
-                        int writes);
-
-/* Bytes of host memory of a connection whose slots are in host memory. */
-size_t gr_gpu_remote_bytes(const struct gr_gpu_team *team);
-
 /* The FIFO of a connection, for the network. */
 struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
                                   const struct gr_gpu_connection *connection, int writes);
