@@ -145,22 +145,7 @@ int gr_cuda_enter_alive(struct gr_gpus *gpus, int ordinal, struct gr_cuda_saved 
  */
 int gr_cuda_primary(struct gr_gpus *gpus, int ordinal, CUcontext *context);
 
-/* The ordinal of a device of the driver, or -1. */
-int gr_cuda_ordinal(const struct gr_gpus *gpus, CUdevice device);
-
-/* ---- the legacy default stream, which orders gpuring's work after the application's ---- */
-
-/*
- * Open a stream that runs after all work that is now on the legacy default stream: this stream
- * itself, or a new blocking stream while the application captures a blocking stream and the legacy
- * stream must not be used. Returns the driver's result.
- */
-CUresult gr_cuda_default_open(const struct gr_cuda *cuda, CUstream *stream);
-void gr_cuda_default_close(const struct gr_cuda *cuda, CUstream stream);
-
-/* ---- the compiled kernels, a fatbin in the data of image.c, and loading them ---- */
-
-extern const unsigned char gr_cuda_image[];
+/* ---- the compiled kernels (image.c) ---- */
 
 /* The version of the toolkit that compiled the kernels, as CUDA_VERSION: 13000 is CUDA 13.0. */
 extern const int gr_cuda_image_toolkit;
@@ -172,12 +157,5 @@ extern const int gr_cuda_image_toolkit;
  */
 int gr_cuda_kernel(struct gr_gpu *gpu, enum gr_kernel_entry entry, enum gr_kernel which,
                    CUfunction *function);
-
-/*
- * Load a library of kernels to a device, which has none, and one kernel of it, which shows that the
- * image has code for the device. The lock of gpus is held. Returns 0 or an error, as
- * gr_gpu_load_kernels().
- */
-int gr_cuda_load_library(struct gr_gpu *gpu, const void *image);
 
 #endif

@@ -95,6 +95,19 @@ int gr_gpus_count(const struct gr_gpus *gpus)
     return gpus->count;
 }
 
+/* The ordinal of a device of the driver, or -1. */
+static int ordinal_of(const struct gr_gpus *gpus, CUdevice device)
+{
+    int k;
+
+    for (k = 0; k < gpus->count; k++) {
+        if (gpus->slots[k].device == device) {
+            return k;
+        }
+    }
+    return -1;
+}
+
 int gr_gpus_current(const struct gr_gpus *gpus)
 {
     CUcontext context = NULL;
@@ -104,7 +117,7 @@ int gr_gpus_current(const struct gr_gpus *gpus)
         CUDA_SUCCESS != gpus->cuda.cuCtxGetDevice(&device)) {
         return -1;
     }
-    return gr_cuda_ordinal(gpus, device);
+    return ordinal_of(gpus, device);
 }
 
 /* ---- a device ---- */
@@ -178,21 +191,6 @@ static void gpu_destroy(struct gr_gpu *gpu)
     }
     free(gpu->peers);
     free(gpu);
-}
-
-int gr_gpu_load_kernels(struct gr_gpu *gpu)
-{
-    int rc = 0;
-
-    if (atomic_load_explicit(&gpu->has_kernels, memory_order_acquire)) {
-        return 0;
-    }
-    pthread_mutex_lock(&gpu->gpus->lock);
-    if (NULL == gpu->library) {
-        rc = gr_cuda_load_library(gpu, gr_cuda_image);
-    }
-    pthread_mutex_unlock(&gpu->gpus->lock);
-    return rc;
 }
 
 static int gpu_create(struct gr_gpus *gpus, int ordinal, struct gr_gpu **out)

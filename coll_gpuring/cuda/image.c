@@ -4,8 +4,11 @@
  * only; and loading them.
  */
 #include "cuda/context.h"
+#include "cuda/device.h"
 
 const int gr_cuda_image_toolkit = GR_CUDA_TOOLKIT;
+
+extern const unsigned char gr_cuda_image[];
 
 __asm__(".section .rodata\n"
         ".balign 16\n"
@@ -81,12 +84,16 @@ static int check_image(const struct gr_cuda *cuda)
     return 0;
 }
 
-/* gr_cuda_load_library(); the context is current. */
-static int load_library(struct gr_gpu *gpu, const void *image)
+/*
+ * Load the library, and one kernel of it, which shows that the image has code for the device. The
+ * context is current, the lock of gpus is held.
+ */
+static int load_library(struct gr_gpu *gpu)
 {
     const struct gr_cuda *cuda = &gpu->gpus->cuda;
     CUfunction function;
-    int rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, image, NULL, NULL, 0, NULL, NULL, 0);
+    int rc = GR_CUDA(cuda, cuLibraryLoadData, &gpu->library, gr_cuda_image, NULL, NULL, 0, NULL,
+                     NULL, 0);
 
     if (rc < 0) {
         gpu->library = NULL;
@@ -102,12 +109,18 @@ static int load_library(struct gr_gpu *gpu, const void *image)
     return 0;
 }
 
-int gr_cuda_load_library(struct gr_gpu *gpu, const void *image)
+int gr_gpu_load_kernels(struct gr_gpu *gpu)
 {
-    int rc = check_image(&gpu->gpus->cuda);
+    int rc = 0;
 
-    if (0 == rc) {
-        rc = GR_IN_CONTEXT(gpu, load_library(gpu, image));
+    if (atomic_load_explicit(&gpu->has_kernels, memory_order_acquire)) {
+        return 0;
     }
+    pthread_mutex_lock(&gpu->gpus->lock);
+    if (NULL == gpu->library) {
+        rc = check_image(&gpu->gpus->cuda);
+        rc = 0 == rc ? GR_IN_CONTEXT(gpu, load_library(gpu)) : rc;
+    }
+    pthread_mutex_unlock(&gpu->gpus->lock);
     return rc;
 }

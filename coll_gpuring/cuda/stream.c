@@ -7,17 +7,60 @@
 
 #include <stdlib.h>
 
+/* ---- the legacy default stream, which orders gpuring's work after the application's ---- */
+
+static void CUDA_CB do_nothing(void *unused)
+{
+    (void) unused;
+}
+
+static void close_default(const struct gr_cuda *cuda, CUstream stream)
+{
+    if (CU_STREAM_LEGACY != stream) {
+        (void) cuda->cuStreamDestroy(stream); /* takes effect when its work is done */
+    }
+}
+
+/*
+ * Open a stream that runs after all work that is now on the legacy default stream: this stream
+ * itself, or a new blocking stream while the application captures a blocking stream and the legacy
+ * stream must not be used. Returns the driver's result.
+ */
+static CUresult open_default(const struct gr_cuda *cuda, CUstream *stream)
+{
+    CUstreamCaptureStatus status;
+    CUresult result;
+
+    *stream = CU_STREAM_LEGACY;
+    if (CUDA_ERROR_STREAM_CAPTURE_IMPLICIT !=
+        cuda->cuStreamIsCapturing(CU_STREAM_LEGACY, &status)) {
+        return CUDA_SUCCESS;
+    }
+    result = cuda->cuStreamCreateWithPriority(stream, CU_STREAM_DEFAULT, 0);
+    if (CUDA_SUCCESS == result) {
+        /*
+         * Work on a blocking stream runs after the legacy stream's. An event might not count as
+         * work, so put a host function there.
+         */
+        result = cuda->cuLaunchHostFunc(*stream, do_nothing, NULL);
+        if (CUDA_SUCCESS != result) {
+            close_default(cuda, *stream);
+        }
+    }
+    return result;
+}
+
 /* ---- copies that the host waits for ---- */
 
 /* Wait for the work on the default stream of the current context. */
 static CUresult wait_default(const struct gr_cuda *cuda)
 {
     CUstream stream;
-    CUresult result = gr_cuda_default_open(cuda, &stream);
+    CUresult result = open_default(cuda, &stream);
 
     if (CUDA_SUCCESS == result) {
         result = cuda->cuStreamSynchronize(stream);
-        gr_cuda_default_close(cuda, stream);
+        close_default(cuda, stream);
     }
     return result;
 }
@@ -135,7 +178,7 @@ static int put_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, s
 static int copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, size_t n)
 {
     CUstream stream;
-    int rc = gr_cuda_check(cuda, "the default stream", gr_cuda_default_open(cuda, &stream));
+    int rc = gr_cuda_check(cuda, "the default stream", open_default(cuda, &stream));
 
     if (rc < 0) {
         return rc;
@@ -144,7 +187,7 @@ static int copy_runs(const struct gr_cuda *cuda, const struct gr_gpu_run *runs, 
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuStreamSynchronize, stream);
     }
-    gr_cuda_default_close(cuda, stream);
+    close_default(cuda, stream);
     return rc;
 }
 
@@ -233,11 +276,11 @@ void gr_gpu_stream_close(struct gr_gpu_stream *stream)
 static int record_default(const struct gr_cuda *cuda, CUevent event)
 {
     CUstream stream;
-    int rc = gr_cuda_check(cuda, "the default stream", gr_cuda_default_open(cuda, &stream));
+    int rc = gr_cuda_check(cuda, "the default stream", open_default(cuda, &stream));
 
     if (0 == rc) {
         rc = GR_CUDA(cuda, cuEventRecord, event, stream);
-        gr_cuda_default_close(cuda, stream);
+        close_default(cuda, stream);
     }
     return rc;
 }

@@ -27,20 +27,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank_of(const struct gr_setup *s)
-{
-    return s->queue->comm->rank;
-}
-
-static int size_of(const struct gr_setup *s)
-{
-    return s->queue->comm->size;
-}
-
 int gr_setup_devices(struct gr_setup *s)
 {
     const struct gr_constants *constants = s->queue->comm->constants;
-    int p = size_of(s), r, rc = 0;
+    int p = s->queue->comm->size, r, rc = 0;
     struct gr_setup_device *own;
 
     s->state = GR_SETUP_DEVICES;
@@ -58,7 +48,7 @@ int gr_setup_devices(struct gr_setup *s)
     } else {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }
-    if (0 != rank_of(s)) {
+    if (0 != s->queue->comm->rank) {
         return gr_setup_post(s, true, own, sizeof(*own), 0);
     }
     s->devices[0] = *own;
@@ -185,7 +175,7 @@ static bool are_tuned(const struct gr_setup *s)
 {
     static atomic_bool warned;
     const struct gr_comm *comm = s->queue->comm;
-    int p = size_of(s), r = 0;
+    int p = s->queue->comm->size, r = 0;
 
     while (r < p && 0 != s->devices[r].tuned) {
         r++;
@@ -200,7 +190,7 @@ static bool are_tuned(const struct gr_setup *s)
 /* Whether some ranks share a device on which their kernels do not run at the same time. */
 static bool contend(const struct gr_setup *s)
 {
-    int p = size_of(s), r, k;
+    int p = s->queue->comm->size, r, k;
 
     for (r = 0; r < p; r++) {
         for (k = 0; k < r && 0 != s->devices[r].contends; k++) {
@@ -217,7 +207,8 @@ static int decide_order(struct gr_setup *s)
 {
     const struct gr_comm *comm = s->queue->comm;
     struct gr_torus torus = gr_param_torus(comm->params.value[GR_PARAM_TORUS]);
-    int p = size_of(s), r, rc = GR_ERR_NOMEM, *order = gr_calloc((size_t) p, sizeof(*order));
+    int p = s->queue->comm->size, r, rc = GR_ERR_NOMEM,
+        *order = gr_calloc((size_t) p, sizeof(*order));
     enum gr_path path = GR_PATH_NET;
 
     if (NULL != order) {
@@ -239,11 +230,11 @@ static int decide_order(struct gr_setup *s)
 
 int gr_setup_order(struct gr_setup *s)
 {
-    int p = size_of(s), r, rc;
+    int p = s->queue->comm->size, r, rc;
     size_t bytes = (size_t) p * sizeof(s->devices[0]);
 
     s->state = GR_SETUP_ORDER;
-    if (0 != rank_of(s)) {
+    if (0 != s->queue->comm->rank) {
         s->awaited = 1;
         return gr_setup_post(s, false, s->devices, bytes, 0);
     }
@@ -259,12 +250,12 @@ int gr_setup_team(struct gr_setup *s)
 {
     const struct gr_comm *comm = s->queue->comm;
     const int64_t *value = comm->params.value;
-    size_t p = (size_t) size_of(s), r;
+    size_t p = (size_t) s->queue->comm->size, r;
     struct gr_gpu_id *ids = gr_calloc(p, sizeof(*ids));
     int *order = gr_calloc(p, sizeof(*order));
     struct gr_gpu_team_params params = {
         .p = (int) p,
-        .rank = rank_of(s),
+        .rank = s->queue->comm->rank,
         .nchannels = gr_device_channels(comm),
         .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],

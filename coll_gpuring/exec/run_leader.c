@@ -6,7 +6,7 @@
 #include "exec/default_streams.h"
 #include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/setup.h"
+#include "exec/run_host.h"
 
 #include "base/errors.h"
 #include "base/text.h"
@@ -17,18 +17,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- boards ---- */
-
-static enum gr_links leader_links(const struct gr_op *op)
-{
-    return gr_team_links(op->queue->team, GR_ALGO_LEADER, 0, 1);
-}
-
-static struct gr_setup *leader_connect(struct gr_op *op, uint32_t number)
-{
-    return gr_setup_new(op->queue, GR_ALGO_LEADER, 0, 1, number);
-}
 
 /* ---- start, progress, and the end ---- */
 
@@ -147,8 +135,8 @@ static void leader_explain(struct gr_op *op, char *text, size_t size)
 const struct gr_executor gr_run_leader = {
     .on_device = true,
     .setup = GR_SETUP_LEADER,
-    .links = leader_links,
-    .connect = leader_connect,
+    .links = gr_op_host_links,
+    .connect = gr_host_connect,
     .start = leader_start,
     .poll = leader_poll,
     .abort = leader_abort,

@@ -9,19 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t to_line(size_t bytes)
-{
-    return (bytes + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
-}
-
 size_t gr_board_stride(size_t bytes)
 {
-    return to_line(GR_SET_HEAD + bytes);
-}
-
-size_t gr_board_bytes(int p, uint32_t nsets, size_t stride)
-{
-    return gr_board_set_offset(p, nsets, stride);
+    return gr_round_up(GR_SET_HEAD + bytes, GR_CACHE_LINE);
 }
 
 size_t gr_board_set_offset(int p, uint32_t k, size_t stride)

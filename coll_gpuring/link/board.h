@@ -2,9 +2,6 @@
 /*
  * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab,
  * pool.h), which all others read. exec/mailbox.h says what is written there.
- *
- *      rank w's board   [left|consumed] of each reader   set 0                set 1 ... nsets-1
- *                                                        [epoch|label|data]   [epoch|label|data]
  */
 #ifndef GR_LINK_BOARD_H
 #define GR_LINK_BOARD_H
@@ -46,10 +43,7 @@ struct gr_mailbox {
 /* Bytes from set to set, for messages of up to `bytes`. */
 size_t gr_board_stride(size_t bytes);
 
-/* Size of a board. */
-size_t gr_board_bytes(int p, uint32_t nsets, size_t stride);
-
-/* Offset of set k in a board. */
+/* Offset of set k in a board; of the set behind the last: the board's size. */
 size_t gr_board_set_offset(int p, uint32_t k, size_t stride);
 
 /* A mailbox without boards, whose first call has epoch first + 1. Returns 0 or GR_ERR_NOMEM. */

@@ -35,7 +35,7 @@ static struct gr_boards *boards_at(const struct gr_join *join, uint32_t k)
 
 static size_t board_bytes(const struct gr_boards *b)
 {
-    return gr_board_bytes(b->box.p, b->box.nsets, b->box.stride);
+    return gr_board_set_offset(b->box.p, b->box.nsets, b->box.stride);
 }
 
 /* Size of the slab that the reader of a link leases, or the owner of a board. */
@@ -346,6 +346,27 @@ const struct gr_link_memory gr_host_boards = {
     .host_bytes = host_bytes,
 };
 
+/* Make room for the links of a use, if it has some. 0, or GR_ERR_NOMEM. */
+static int reserve_team(struct gr_team *team, int use)
+{
+    struct gr_channel_set *b = (struct gr_channel_set *) gr_team_channel_set(team, use);
+    size_t n = (size_t) b->nchannels * (size_t) team->p;
+
+    if (NULL != b->in || gr_use_has_boards(use)) {
+        return 0;
+    }
+    b->in =
+        gr_calloc(n + 1, 2 * sizeof(*b->in) + 2 * sizeof(struct gr_slab *) + sizeof(*b->leases));
+    if (NULL == b->in) {
+        return GR_ERR_NOMEM;
+    }
+    b->out = b->in + n;
+    b->slabs = (void *) (b->out + n);
+    b->sent = b->slabs + n;
+    b->leases = (void *) (b->sent + n);
+    return 0;
+}
+
 int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *pool, int use,
                  int root, uint32_t nchannels)
 {
@@ -360,5 +381,5 @@ int gr_team_join(struct gr_join *join, struct gr_team *team, struct gr_pool *poo
                           .remote = boards ? NULL : team->remote,
                           .use = use,
                           .root = root};
-    return 0 == gr_team_reserve(team, use) ? gr_join_begin(join) : GR_ERR_NOMEM;
+    return 0 == reserve_team(team, use) ? gr_join_begin(join) : GR_ERR_NOMEM;
 }

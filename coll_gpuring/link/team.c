@@ -8,35 +8,10 @@
 
 #include <stdlib.h>
 
-static struct gr_channel_set *set_of(struct gr_team *team, int use)
-{
-    return GR_USE_NOTES == use ? &team->notes : use >= GR_USE_SMALL ? &team->small : &team->data;
-}
-
 static struct gr_channel_set channel_set(uint32_t nchannels, uint32_t nslots, size_t slot_bytes)
 {
     return (struct gr_channel_set) {
         .nchannels = nchannels, .nslots = nslots, .slot_bytes = slot_bytes};
-}
-
-int gr_team_reserve(struct gr_team *team, int use)
-{
-    struct gr_channel_set *b = set_of(team, use);
-    size_t n = (size_t) b->nchannels * (size_t) team->p;
-
-    if (NULL != b->in || gr_use_has_boards(use)) {
-        return 0;
-    }
-    b->in =
-        gr_calloc(n + 1, 2 * sizeof(*b->in) + 2 * sizeof(struct gr_slab *) + sizeof(*b->leases));
-    if (NULL == b->in) {
-        return GR_ERR_NOMEM;
-    }
-    b->out = b->in + n;
-    b->slabs = (void *) (b->out + n);
-    b->sent = b->slabs + n;
-    b->leases = (void *) (b->sent + n);
-    return 0;
 }
 
 /* A mailbox of a group, if this rank is in it. first: as gr_mailbox_init() takes it. */
@@ -235,7 +210,7 @@ int gr_team_nboards(struct gr_team *team, int use)
 
 const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int use)
 {
-    return set_of((struct gr_team *) team, use);
+    return GR_USE_NOTES == use ? &team->notes : use >= GR_USE_SMALL ? &team->small : &team->data;
 }
 
 /* Channels in the state of a use: boards and notes have one. */

@@ -164,9 +164,6 @@ static inline int gr_use_has_boards(int use)
 struct gr_boards *gr_team_boards(struct gr_team *team, int use);
 int gr_team_nboards(struct gr_team *team, int use);
 
-/* Make room for the links of a use, if it has some. 0, or GR_ERR_NOMEM. */
-int gr_team_reserve(struct gr_team *team, int use);
-
 /* The links of any other `use`. */
 const struct gr_channel_set *gr_team_channel_set(const struct gr_team *team, int use);
 

@@ -452,7 +452,7 @@ static void sets_hold_what_they_were_made_for(void **state)
 
         assert_int_equal(box.stride % GR_CACHE_LINE, 0);
         assert_in_range(gr_mailbox_room(&box), bytes, bytes + GR_CACHE_LINE - 1);
-        assert_int_equal(gr_board_bytes(5, 4, box.stride),
+        assert_int_equal(gr_board_set_offset(5, 4, box.stride),
                          5 * sizeof(struct gr_lease_user) + 4 * box.stride);
     }
     assert_int_equal(gr_board_stride(48), GR_CACHE_LINE); /* one line, one exchange */

@@ -15,7 +15,7 @@ enum { PATIENCE_S = 600 };
 static void make_board(struct mail_world *w, int rank)
 {
     const struct mail_shape *s = &w->shape;
-    size_t stride = gr_board_stride(s->bytes), bytes = gr_board_bytes(s->p, s->nsets, stride);
+    size_t stride = gr_board_stride(s->bytes), bytes = gr_board_set_offset(s->p, s->nsets, stride);
     unsigned char *board = aligned_alloc(GR_CACHE_LINE, bytes),
                   *sets = board + (size_t) s->p * sizeof(struct gr_lease_user);
     uint64_t k;

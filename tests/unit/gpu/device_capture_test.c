@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * While the application captures a graph (cuda/context.h: gr_cuda_relax(),
- * gr_cuda_default_open()): all that we do with the driver is allowed, leaves the capture valid, and
+ * open_default()): all that we do with the driver is allowed, leaves the capture valid, and
  * still comes after what is on the default stream.
  */
 #ifndef _GNU_SOURCE

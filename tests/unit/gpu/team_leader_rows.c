@@ -30,7 +30,7 @@ static void open_pair(struct pair *d)
 {
     static const struct tr_shape shape = {.nchannels = 1, .nslots = 2, .slot_bytes = 512};
     size_t stride = gr_board_stride(gr_leader_board_bytes(RANKS)),
-           bytes = gr_board_bytes(RANKS, GR_LEADER_SETS, stride);
+           bytes = gr_board_set_offset(RANKS, GR_LEADER_SETS, stride);
     int r, k;
 
     memset(d, 0, sizeof(*d));
