@@ -4,7 +4,7 @@
  * (link/public.h). It only reads; no MPI.
  */
 #include "base/system.h"
-#include "link/public.h"
+#include "rows.h"
 
 #include "common/cli.h"
 
@@ -81,9 +81,9 @@ static bool print_once(const struct options *o, struct gr_public_rows *before)
     double now = gr_now();
 
     if (o->seconds > 0) {
-        gr_public_compare(&rows, before, now);
+        rows_compare(&rows, before, now);
     }
-    gr_public_print(&rows, now, o->all, print_line);
+    rows_print(&rows, now, o->all, print_line);
     fflush(stdout);
     free(before->row);
     *before = rows;

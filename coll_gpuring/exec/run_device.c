@@ -34,11 +34,6 @@ static enum gr_links device_links(const struct gr_op *op)
                : (enum gr_links) * gr_gpu_team_state(gpu, (enum gr_algo) op->choice.algo, op->root);
 }
 
-static struct gr_setup *device_connect(struct gr_op *op, uint32_t number)
-{
-    return gr_setup_new_gpu(op->queue, op, number);
-}
-
 /* ---- start ---- */
 
 /* The schedule of a rank's channel; ctx is the op. */
@@ -208,7 +203,7 @@ const struct gr_executor gr_run_device = {
     .setup = GR_SETUP_GPU,
     .runs_steps = true,
     .links = device_links,
-    .connect = device_connect,
+    .connect = gr_setup_new_gpu,
     .start = device_start,
     .poll = device_poll,
     .abort = device_abort,

@@ -310,10 +310,9 @@ struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int use, int root, uint
     return s;
 }
 
-struct gr_setup *gr_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
-                                  uint32_t number)
+struct gr_setup *gr_setup_new_gpu(struct gr_op *op, uint32_t number)
 {
-    struct gr_setup *s = setup_new(true, queue, op->choice.algo, op->root, number);
+    struct gr_setup *s = setup_new(true, op->queue, op->choice.algo, op->root, number);
 
     if (NULL != s) {
         s->op = op;

@@ -128,8 +128,7 @@ struct gr_setup {
  */
 struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int use, int root, uint32_t nchannels,
                               uint32_t number);
-struct gr_setup *gr_setup_new_gpu(struct gr_op_queue *queue, const struct gr_op *op,
-                                  uint32_t number);
+struct gr_setup *gr_setup_new_gpu(struct gr_op *op, uint32_t number);
 
 /*
  * Progress a set-up; the first call begins the exchange. Adds the number of completed phases to

@@ -287,8 +287,7 @@ static void add_segment(struct gr_public_rows *rows, int id, int pid, struct gr_
     rows->row = row;
 }
 
-/* Order: communicators, their kinds of calls. */
-static int compare_groups(const struct gr_public_row *a, const struct gr_public_row *b)
+int gr_public_compare(const struct gr_public_row *a, const struct gr_public_row *b)
 {
 #define COMPARE(field)                       \
     if (a->field != b->field) {              \
@@ -305,7 +304,7 @@ static int compare_groups(const struct gr_public_row *a, const struct gr_public_
 static int compare_rows(const void *left, const void *right)
 {
     const struct gr_public_row *a = left, *b = right;
-    int groups = compare_groups(a, b);
+    int groups = gr_public_compare(a, b);
 
     if (0 != groups) {
         return groups;
@@ -318,12 +317,11 @@ static int compare_rows(const void *left, const void *right)
     return 0;
 }
 
-/* The group of rows that begins with row `begin`. */
-static struct gr_public_rows group_at(const struct gr_public_rows *rows, size_t begin)
+struct gr_public_rows gr_public_group_at(const struct gr_public_rows *rows, size_t begin)
 {
     size_t end = begin + 1;
 
-    while (end < rows->n && 0 == compare_groups(&rows->row[begin], &rows->row[end])) {
+    while (end < rows->n && 0 == gr_public_compare(&rows->row[begin], &rows->row[end])) {
         end++;
     }
     return (struct gr_public_rows) {rows->row + begin, end - begin};
@@ -367,23 +365,9 @@ struct gr_public_rows gr_public_of(const struct gr_public_rows *rows,
     struct gr_public_row key = {.kind = (enum gr_public_kind) queue->kind, .comm = queue->comm};
     size_t k;
 
-    for (k = 0; k < rows->n && 0 != compare_groups(&rows->row[k], &key); k++) {
+    for (k = 0; k < rows->n && 0 != gr_public_compare(&rows->row[k], &key); k++) {
     }
-    return k < rows->n ? group_at(rows, k) : (struct gr_public_rows) {NULL, 0};
-}
-
-void gr_public_compare(struct gr_public_rows *rows, const struct gr_public_rows *before, double now)
-{
-    struct gr_public_row *row;
-    size_t k;
-
-    for (row = rows->row; row < rows->row + rows->n; row++) {
-        for (k = 0; k < before->n &&
-                    (before->row[k].pid != row->pid || 0 != compare_groups(&before->row[k], row));
-             k++) {
-        }
-        row->still = k < before->n && before->row[k].seq == row->seq ? before->row[k].still : now;
-    }
+    return k < rows->n ? gr_public_group_at(rows, k) : (struct gr_public_rows) {NULL, 0};
 }
 
 bool gr_public_waits(const struct gr_public_row *row, double now)
@@ -546,30 +530,5 @@ void gr_public_print_group(const struct gr_public_rows *rows, const struct gr_pu
         snprintf(text, sizeof(text), "%d ranks are not seen here: on other nodes, or ended",
                  comm->size - seen);
         line(text);
-    }
-}
-
-/* Whether some rank of the group waits. */
-static bool some_waits(const struct gr_public_rows *group, double now)
-{
-    size_t k;
-
-    for (k = 0; k < group->n && !gr_public_waits(&group->row[k], now); k++) {
-    }
-    return k < group->n;
-}
-
-void gr_public_print(const struct gr_public_rows *rows, double now, bool all,
-                     void (*line)(const char *text))
-{
-    struct gr_public_rows group;
-    size_t begin;
-
-    all = all || !some_waits(rows, now);
-    for (begin = 0; begin < rows->n; begin += group.n) {
-        group = group_at(rows, begin);
-        if (some_waits(&group, now) || (all && GR_PUBLIC_PERSISTENT != group.row[0].kind)) {
-            gr_public_print_group(rows, &group, now, line);
-        }
     }
 }

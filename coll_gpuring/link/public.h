@@ -126,12 +126,11 @@ struct gr_public_rows {
 /* Read all pages that this process may read: those of n processes, or of all where it is 0. */
 struct gr_public_rows gr_public_read(const int *pids, int n);
 
-/*
- * For who looks again and again: since when the rows' ranks have begun no call. before: the rows of
- * the look before this one, or none.
- */
-void gr_public_compare(struct gr_public_rows *rows, const struct gr_public_rows *before,
-                       double now);
+/* The order of rows: communicators, and their kinds of calls; 0: both are of one group. */
+int gr_public_compare(const struct gr_public_row *a, const struct gr_public_row *b);
+
+/* The group of rows that begins with row `begin`. Borrowed. */
+struct gr_public_rows gr_public_group_at(const struct gr_public_rows *rows, size_t begin);
 
 /* Copy and check the records of one page. Returns how many there are; pid and stopped are not set. */
 size_t gr_public_copy(const struct gr_public_page *page, double now,
@@ -147,12 +146,5 @@ struct gr_public_rows gr_public_of(const struct gr_public_rows *rows,
 /* Print the table of one group, such as gr_public_of() returns, of all these rows. */
 void gr_public_print_group(const struct gr_public_rows *rows, const struct gr_public_rows *group,
                            double now, void (*line)(const char *text));
-
-/*
- * Print a table for each communicator and kind of calls in which some rank waits; where none does,
- * or all is set, for all that are not persistent.
- */
-void gr_public_print(const struct gr_public_rows *rows, double now, bool all,
-                     void (*line)(const char *text));
 
 #endif

@@ -3,7 +3,7 @@
  * The page that other processes read (link/public.h): what its owner writes is found; a reader never
  * sees half of a change, waits for no owner that has stopped, and survives any content.
  */
-#include "link/public.h"
+#include "../../benchmarks/top/rows.h"
 
 #include "base/system.h"
 
@@ -91,7 +91,7 @@ static void the_last_call_is_found(void **state)
         looked[k] = rows[0];
         looked[k].pid = 1;
         looks[k] = (struct gr_public_rows) {&looked[k], 1};
-        gr_public_compare(&looks[k], 0 == k ? &none : &looks[k - 1], 10 + k);
+        rows_compare(&looks[k], 0 == k ? &none : &looks[k - 1], 10 + k);
         if (0 == k) {
             assert_int_equal(gr_public_begin_call(queue, 3), 1);
         }
@@ -100,7 +100,7 @@ static void the_last_call_is_found(void **state)
     assert_string_equal(looked[1].last, "bcast?");
     assert_true(10 == looked[0].still && 11 == looked[1].still && 11 == looked[2].still);
     looked[1].pid = 2;
-    gr_public_compare(&looks[2], &looks[1], 13);
+    rows_compare(&looks[2], &looks[1], 13);
     assert_true(13 == looked[2].still);
 
     queue->call = GR_PUBLIC_NAMES; /* any content */
@@ -228,7 +228,7 @@ static void no_content_harms_a_reader(void **state)
             assert_true(row[k].comm.rank >= 0 && row[k].comm.rank < row[k].comm.size);
             assert_true(row[k].wait.since >= 0 && row[k].wait.since <= gr_now());
         }
-        gr_public_print(&rows, gr_now(), true, count_line);
+        rows_print(&rows, gr_now(), true, count_line);
     }
     assert_true(found > 0 && printed > found);
     memset(page->queues, 0, sizeof(page->queues));
