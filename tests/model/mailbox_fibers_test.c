@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mailboxes in steps finer than whole posts and takes: they are compiled into this file with hooks
- * in the place of what they do to memory, and ranks are fibers, of which chance holds one up at any
- * hook. So a rank sees another one's post half done. Seed: GPURING_SEED.
+ * Mailboxes in any order of ranks: every collective with data, across the wrap of epochs, with
+ * several calls posted that are not taken yet. They are compiled into this file with hooks in the
+ * place of what they do to memory, and ranks are fibers, of which chance holds one up at any hook. So
+ * a rank also sees another one's post half done. Seed: GPURING_SEED.
  */
+#include "depth.h"
 #include "rng.h"
 
 #include "exec/label.h"
@@ -134,7 +136,7 @@ static void fibers_make(struct mail_world *w)
     }
 }
 
-/* As mail_run(). */
+/* Run the cases on all ranks. 0, or -1 with why. */
 static int fibers_run(struct mail_world *w, const struct ex_case *cases, size_t n)
 {
     int left, r;
@@ -158,30 +160,51 @@ static int fibers_run(struct mail_world *w, const struct ex_case *cases, size_t 
         }
         free(f.stacks[r]);
     }
-    return mail_end(w, "fibers");
+    return mail_end(w);
 }
 
-/* A world of fibers with random calls. */
-static void play(uint64_t *seed)
+static uint64_t seed;
+
+/* Calls of any kind that fit a set. */
+static struct ex_batch make_batch(const struct mail_shape *s, size_t ncalls)
 {
-    uint32_t n = 2u << rng_below(seed, 3);
-    struct mail_shape s = {2 + rng_below(seed, 4), n, 128, UINT32_MAX - rng_below(seed, 100), n};
-    struct ex_world shape = {.params = {.p = s.p, .nchannels = 1, .nslots = 2, .slot_bytes = 64}};
-    struct ex_batch b = {.random = seed};
-    struct mail_world w;
-    int k;
+    struct ex_batch b = {.random = &seed};
+    struct ex_world w = {.params = {.p = s->p, .nchannels = 1, .nslots = 2, .slot_bytes = 64}};
+    size_t room = gr_board_stride(s->bytes) - GR_SET_HEAD, k;
 
-    for (k = 0; k < 200; k++) {
+    for (k = 0; k < ncalls; k++) {
         struct ex_case *c =
-            ex_add(&b, &shape, GR_ALGO_MAILBOX, (enum gr_coll) rng_below(seed, EX_MAIL_COLLS));
+            ex_add(&b, &w, GR_ALGO_MAILBOX, (enum gr_coll) rng_below(&seed, EX_MAIL_COLLS));
+        size_t most = room / ex_kinds[c->kind].elem_bytes;
 
-        c->kind = EX_ORDERED;
-        c->count = 1 + rng_below(seed, 6);
-        ex_fit(c, s.p, s.bytes);
+        c->kind = 0 == k % 2 ? c->kind : EX_ORDERED;
+        c->in_place = rng_below(&seed, 2);
+        if (ex_has_counts(c->coll) && 0 != rng_below(&seed, 3)) {
+            ex_make_counts(&b, c, s->p, most / 2, 0 != rng_below(&seed, 2));
+        } else {
+            c->count = rng_below(&seed, 2) ? rng_below(&seed, 7) : rng_below(&seed, most + 1);
+        }
+        ex_fit(c, s->p, room);
     }
-    mail_open(&w, &s, rng_next(seed));
-    if (0 != fibers_run(&w, b.cases, b.n)) {
-        fail_msg("%s", w.why);
+    return b;
+}
+
+/* Some calls in a new world; then again, on the boards as they are. */
+static void play(int p, uint32_t nsets)
+{
+    static const size_t bytes[] = {100, 240, 48 * 16, 1000, 4096 - GR_SET_HEAD};
+    struct mail_shape s = {p, nsets, bytes[rng_below(&seed, 5)], UINT64_MAX - rng_below(&seed, 100),
+                           1 + rng_below(&seed, nsets)};
+    struct ex_batch b = make_batch(&s, 100);
+    struct mail_world w;
+    int round;
+
+    mail_open(&w, &s, rng_next(&seed));
+    for (round = 0; round < 2; round++) {
+        if (0 != fibers_run(&w, b.cases, b.n)) {
+            fail_msg("%s", w.why);
+        }
+        w.seed = rng_next(&seed);
     }
     mail_close(&w);
     free(b.cases);
@@ -189,11 +212,17 @@ static void play(uint64_t *seed)
 
 static void calls_are_right_in_any_order_of_steps(void **state)
 {
-    uint64_t seed = rng_seed();
-    int tries;
+    static const int sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 16};
+    uint32_t nsets;
+    size_t k;
+    int again;
 
-    for (tries = 0; tries < 60; tries++) {
-        play(&seed);
+    for (again = 0; again < depth(2, 10); again++) {
+        for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+            for (nsets = 2; nsets <= GR_SETS; nsets *= 2) {
+                play(sizes[k], nsets);
+            }
+        }
     }
 }
 
@@ -201,5 +230,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(calls_are_right_in_any_order_of_steps)};
 
+    seed = rng_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

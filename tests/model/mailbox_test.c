@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mailboxes (exec/mailbox.h): every collective with data, in seeded orders of scheduling and in
- * threads, across the wrap of epochs; all orders of a few calls; how far ranks may run ahead. Seed:
- * GPURING_SEED.
+ * Mailboxes (exec/mailbox.h) by hand: how far ranks may run ahead, whom they wait for, calls that do
+ * not match, buffers that overlap. Any order of ranks: mailbox_fibers_test.c, and where ranks are
+ * threads: exec_test.c and grouped_test.c. Seed: GPURING_SEED.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,163 +10,11 @@
 #include "cmocka_test.h"
 
 #include "base/errors.h"
-#include "depth.h"
-#include "sanitizer/sanitizer.h"
 #include "mail_ranks.h"
-#include "mailbox_explore.h"
 
 #include "rng.h"
 
-/*
- * One in so many calls is run in threads, and one in so many calls and games by a single one, which
- * has no races.
- */
-enum { THREADS = GR_SANITIZER(1, 3, 8), STEPPED = GR_SANITIZER(1, 3, 50) };
-
 static uint64_t seed;
-
-/* ---- results ---- */
-
-/* A size up to the room of a set, in elements. */
-static size_t some_size(size_t room, size_t elem_bytes)
-{
-    const size_t most = room / elem_bytes,
-                 sizes[] = {0, 1, 2, rng_below(&seed, most + 1), most - 1, most};
-
-    return sizes[rng_below(&seed, 6)];
-}
-
-/* Calls of any kind that fit. */
-static struct ex_batch make_batch(const struct mail_shape *s, size_t ncalls)
-{
-    struct ex_batch b = {.random = &seed};
-    struct ex_world w = {
-        .params = {.p = s->p, .nchannels = 1, .nslots = 2, .slot_bytes = s->bytes}};
-    size_t room = gr_board_stride(s->bytes) - GR_SET_HEAD, k;
-
-    for (k = 0; k < ncalls; k++) {
-        struct ex_case *c =
-            ex_add(&b, &w, GR_ALGO_MAILBOX, (enum gr_coll) rng_below(&seed, EX_MAIL_COLLS));
-
-        c->kind = (enum ex_kind_id) rng_below(&seed, EX_NKINDS);
-        c->in_place = rng_below(&seed, 2);
-        if (ex_has_counts(c->coll) && 0 != rng_below(&seed, 3)) {
-            ex_make_counts(&b, c, s->p, room / ex_kinds[c->kind].elem_bytes / 2,
-                           0 != rng_below(&seed, 2));
-        } else {
-            c->count = some_size(GR_COLL_REDUCE_SCATTER == c->coll || GR_COLL_ALLTOALL == c->coll
-                                     ? room / (size_t) s->p
-                                     : room,
-                                 ex_kinds[c->kind].elem_bytes);
-        }
-        ex_fit(c, s->p, room);
-    }
-    return b;
-}
-
-/* Some calls in a new world; then again, on the boards as they are. */
-static void play(const struct mail_shape *s, size_t ncalls, enum ex_mode mode)
-{
-    struct ex_batch b = make_batch(s, ncalls);
-    struct mail_world w;
-    int round;
-
-    mail_open(&w, s, rng_next(&seed));
-    w.sleepy = 256;
-    for (round = 0; round < 2; round++) {
-        if (0 != mail_run(&w, b.cases, b.n, mode)) {
-            fail_msg("%s", w.why);
-        }
-        w.seed = rng_next(&seed);
-    }
-    mail_close(&w);
-    free(b.cases);
-}
-
-static void sweep(size_t ncalls, enum ex_mode mode)
-{
-    static const int sizes[] = {2, 3, 4, 5, 6, 7, 8, 9, 16};
-    static const size_t bytes[] = {240, 48 * 16, 1000, 4096 - GR_SET_HEAD};
-    struct mail_shape s;
-    size_t k;
-
-    for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-        for (s.nsets = 2; s.nsets <= GR_SETS; s.nsets *= 2) {
-            s.p = sizes[k];
-            s.bytes = bytes[rng_below(&seed, 4)];
-            s.first = rng_next(&seed);
-            s.window = 0 == rng_below(&seed, 3) ? 1 : s.nsets;
-            play(&s, ncalls / (EX_THREADS == mode ? THREADS : STEPPED) / (16 == s.p ? 4 : 1), mode);
-        }
-    }
-}
-
-static void calls_are_right_in_any_order_of_ranks(void **state)
-{
-    sweep((size_t) depth(200, 400), EX_STEPPED);
-}
-
-static void calls_are_right_in_threads(void **state)
-{
-    sweep((size_t) depth(300, 1000), EX_THREADS);
-}
-
-static void epochs_may_wrap(void **state)
-{
-    struct mail_shape s = {.bytes = 100};
-    uint64_t k;
-
-    for (s.nsets = 2; s.nsets <= GR_SETS; s.nsets *= 2) {
-        for (k = 0; k <= 20; k++) {
-            s.p = 2 + rng_below(&seed, 4);
-            s.bytes = 16 * (size_t) s.p;
-            s.first = UINT64_MAX - k;
-            s.window = 1 + (unsigned) rng_below(&seed, s.nsets);
-            play(&s, 40, k % 3 ? EX_STEPPED : EX_THREADS);
-        }
-    }
-}
-
-/* ---- all orders of few calls ---- */
-
-static void explore(int p, uint32_t nsets, uint64_t first, int ncalls, uint64_t k, uint64_t *states)
-{
-    struct mx_game game = mx_game(p, nsets, first, ncalls, k);
-    char why[200];
-
-    if (MX_OK != mx_explore(&game, states, why, sizeof(why))) {
-        fail_msg("mx_game(%d, %u, %llu, %d, %llu): %s", p, (unsigned) nsets,
-                 (unsigned long long) first, ncalls, (unsigned long long) k, why);
-    }
-}
-
-/* First all games of up to three calls between two ranks, then some of each of these. */
-static void whatever_the_order_nobody_is_stuck(void **state)
-{
-    static const struct {
-        int p;
-        uint32_t nsets;
-        int ncalls, games;
-    } rows[] = {{2, 2, 4, 1200}, {2, 2, 7, 100}, {2, 4, 6, 100}, {3, 2, 4, 100},
-                {3, 2, 5, 40},   {3, 4, 6, 4},   {4, 2, 4, 5}};
-    const uint64_t firsts[] = {0, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 3, 77};
-    uint64_t states = 0, k;
-    size_t row;
-    int ncalls;
-
-    for (ncalls = 1; ncalls <= 3; ncalls++) {
-        for (k = 0; k < mx_games(2, ncalls); k += STEPPED) {
-            explore(2, 2, firsts[k % 5], ncalls, k, &states);
-        }
-    }
-    for (row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-        for (k = 0; k < (uint64_t) (rows[row].games + STEPPED - 1) / STEPPED; k++) {
-            explore(rows[row].p, rows[row].nsets, firsts[rng_below(&seed, 5)], rows[row].ncalls,
-                    rng_below(&seed, mx_games(rows[row].p, rows[row].ncalls)), &states);
-        }
-    }
-    printf("# %llu states\n", (unsigned long long) states);
-}
 
 /* ---- running ahead ---- */
 
@@ -196,7 +44,7 @@ static void calls_open(struct calls *c, enum gr_coll coll, int root, int p, uint
 
 static void calls_close(struct calls *c)
 {
-    assert_int_equal(mail_end(&c->w, "by hand"), 0);
+    assert_int_equal(mail_end(&c->w), 0);
     mail_close(&c->w);
 }
 
@@ -467,10 +315,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_hold_what_they_were_made_for),
-        cmocka_unit_test(calls_are_right_in_any_order_of_ranks),
-        cmocka_unit_test(calls_are_right_in_threads),
-        cmocka_unit_test(epochs_may_wrap),
-        cmocka_unit_test(whatever_the_order_nobody_is_stuck),
         cmocka_unit_test(nobody_runs_further_ahead_than_the_sets),
         cmocka_unit_test(who_is_behind_waits_for_nobody),
         cmocka_unit_test(several_calls_may_be_posted_before_any_is_taken),

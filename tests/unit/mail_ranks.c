@@ -4,13 +4,8 @@
 
 #include "rng.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-enum { PATIENCE_S = 600 };
 
 static void make_board(struct mail_world *w, int rank)
 {
@@ -118,7 +113,6 @@ int mail_poll(struct mail_rank *r)
     if (0 == moved && may_take) {
         moved = take_next(r);
     }
-    r->idle = 0 == moved ? r->idle + 1 : 0;
     return moved;
 }
 
@@ -155,14 +149,13 @@ void mail_begin(struct mail_world *w, const struct ex_case *cases, size_t n)
         struct mail_rank *rank = &w->ranks[r];
 
         rank->begun = rank->posted = rank->taken = 0;
-        rank->idle = 0;
         rank->random = w->seed + 1000003 * (uint64_t) (r + 1);
         rank->why[0] = '\0';
     }
     w->why[0] = '\0';
 }
 
-int mail_end(struct mail_world *w, const char *mode)
+int mail_end(struct mail_world *w)
 {
     char text[200];
     size_t k;
@@ -172,12 +165,11 @@ int mail_end(struct mail_world *w, const char *mode)
         struct mail_rank *rank = &w->ranks[r];
 
         if ('\0' != rank->why[0] && at < (int) sizeof(w->why) - 400) {
-            at += snprintf(w->why + at, sizeof(w->why) - (size_t) at,
-                           "%s seed %llu, nsets=%u first=%llu %s: rank %d %s\n", mode,
-                           (unsigned long long) w->seed, (unsigned) w->shape.nsets,
-                           (unsigned long long) w->shape.first,
-                           ex_describe(&w->cases[rank->taken], w->shape.p, text, sizeof(text)), r,
-                           rank->why);
+            at += snprintf(
+                w->why + at, sizeof(w->why) - (size_t) at,
+                "seed %llu, nsets=%u first=%llu %s: rank %d %s\n", (unsigned long long) w->seed,
+                (unsigned) w->shape.nsets, (unsigned long long) w->shape.first,
+                ex_describe(&w->cases[rank->taken], w->shape.p, text, sizeof(text)), r, rank->why);
         }
         for (k = 0; k < GR_SETS; k++) {
             ex_buffers_free(&rank->buffers[k]); /* of those that were stopped */
@@ -188,90 +180,4 @@ int mail_end(struct mail_world *w, const char *mode)
     }
     free(w->want);
     return at > 0 ? -1 : 0;
-}
-
-static void run_stepped(struct mail_world *w)
-{
-    uint64_t random = w->seed, idle = 0;
-    int left = 0, r;
-
-    for (r = 0; r < w->shape.p; r++) {
-        left += !mail_through(&w->ranks[r]);
-    }
-    while (left > 0) {
-        /* favour some rank for a while, so that ranks get as far apart as they can */
-        struct mail_rank *rank = &w->ranks[rng_below(&random, w->shape.p)];
-        uint64_t turns = 1 + rng_below(&random, 2) * rng_below(&random, 40);
-
-        for (; turns > 0 && !mail_through(rank); turns--) {
-            r = mail_poll(rank);
-            left -= mail_through(rank);
-            idle = 0 == r ? idle + 1 : 0;
-            if (r < 0) {
-                return;
-            }
-        }
-        if (idle > 2000 * (uint64_t) w->shape.p) {
-            for (r = 0; r < w->shape.p; r++) {
-                if (!mail_through(&w->ranks[r])) {
-                    mail_explain(&w->ranks[r]);
-                }
-            }
-            return;
-        }
-    }
-}
-
-static void *rank_thread(void *arg)
-{
-    struct mail_rank *r = arg;
-    struct mail_world *w = r->world;
-    time_t end = time(NULL) + PATIENCE_S;
-
-    while (!mail_through(r) && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
-        int moved = mail_poll(r);
-
-        if (moved < 0) {
-            break;
-        }
-        if (w->sleepy > 0 && 0 == rng_below(&r->random, w->sleepy)) {
-            usleep((unsigned) rng_below(&r->random, 100));
-        } else if (0 == moved || 0 == rng_below(&r->random, 64)) {
-            sched_yield();
-        }
-        if (1023 == r->idle % 1024 && time(NULL) > end) {
-            mail_explain(r);
-            break;
-        }
-    }
-    if ('\0' != r->why[0]) {
-        atomic_store(&w->stop, 1);
-    }
-    return NULL;
-}
-
-static void run_threads(struct mail_world *w)
-{
-    pthread_t threads[EX_MAX_RANKS];
-    int r;
-
-    for (r = 0; r < w->shape.p; r++) {
-        if (0 != pthread_create(&threads[r], NULL, rank_thread, &w->ranks[r])) {
-            abort();
-        }
-    }
-    for (r = 0; r < w->shape.p; r++) {
-        pthread_join(threads[r], NULL);
-    }
-}
-
-int mail_run(struct mail_world *w, const struct ex_case *cases, size_t n, enum ex_mode mode)
-{
-    mail_begin(w, cases, n);
-    if (EX_THREADS == mode) {
-        run_threads(w);
-    } else {
-        run_stepped(w);
-    }
-    return mail_end(w, EX_THREADS == mode ? "threads" : "stepped");
 }

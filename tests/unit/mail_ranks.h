@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The ranks of one mailbox world inside one process, on boards in plain memory: with any first
- * epoch, and with several calls posted that are not taken yet. Modes as in exec_ranks.h, where
- * mailboxes of real teams are run.
+ * epoch, and with several calls posted that are not taken yet. A test decides whose turn it is.
+ * Mailboxes of real teams are run by exec_ranks.h.
  */
 #ifndef GR_TESTS_MAIL_RANKS_H
 #define GR_TESTS_MAIL_RANKS_H
@@ -26,7 +26,7 @@ struct mail_rank {
     struct gr_mailbox_call mails[GR_SETS]; /* call number k is [k % GR_SETS] */
     struct ex_buffers buffers[GR_SETS];
     size_t begun, posted, taken; /* calls of this run */
-    uint64_t random, idle;
+    uint64_t random;
     char why[160]; /* "" while all is well */
 };
 
@@ -38,7 +38,6 @@ struct mail_world {
     size_t ncases;
     unsigned char **want;
     uint64_t seed;   /* of all timing */
-    unsigned sleepy; /* EX_THREADS: one in so many polls sleeps; 0: none */
     atomic_int stop; /* some rank has failed */
     char why[512];
 };
@@ -47,12 +46,12 @@ struct mail_world {
 void mail_open(struct mail_world *w, const struct mail_shape *shape, uint64_t seed);
 void mail_close(struct mail_world *w);
 
-/* Run the cases on all ranks; the next run goes on with the same boards. 0, or -1 with why. */
-int mail_run(struct mail_world *w, const struct ex_case *cases, size_t n, enum ex_mode mode);
-
-/* The parts of a run, for other ways to run ranks: */
+/*
+ * Before ranks are run on the cases, and after that: 0, or -1 with why. The next run goes on with the
+ * same boards.
+ */
 void mail_begin(struct mail_world *w, const struct ex_case *cases, size_t n);
-int mail_end(struct mail_world *w, const char *mode);
+int mail_end(struct mail_world *w);
 
 static inline int mail_through(const struct mail_rank *r)
 {
