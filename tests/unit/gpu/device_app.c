@@ -176,3 +176,13 @@ struct gr_gpu *get_gpu(struct gr_gpus *gpus, int ordinal)
     }
     return gpu;
 }
+
+struct gr_gpus *gpus;
+
+void app_around(void (*body)(void))
+{
+    gpus = open_gpus();
+    app_start();
+    body();
+    gr_gpus_close(gpus);
+}

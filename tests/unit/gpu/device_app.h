@@ -107,4 +107,12 @@ int app_holds(const void *at, int byte, size_t bytes);
 struct gr_gpus *open_gpus(void);
 struct gr_gpu *get_gpu(struct gr_gpus *gpus, int ordinal);
 
+/* A row between an open and a close of the component's side, beside an application. */
+extern struct gr_gpus *gpus;
+void app_around(void (*body)(void));
+#define GPU_ROW(body, environment)           \
+    {                                        \
+#body, body, environment, app_around \
+    }
+
 #endif

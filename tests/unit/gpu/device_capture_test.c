@@ -76,11 +76,9 @@ static void use_everything(struct gr_gpus *gpus, struct gr_gpu *gpu, void *memor
 
 static void a_capture_of_this_thread_goes_on(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu;
     int k;
 
-    app_start();
     for (k = 0; k < 2 * MODES; k++) {
         void *memory;
         CUstream s;
@@ -93,7 +91,6 @@ static void a_capture_of_this_thread_goes_on(void)
         use_everything(gpus, gpu, memory);
         end(s);
     }
-    gr_gpus_close(gpus);
 }
 
 static struct {
@@ -148,9 +145,6 @@ static void calls_come_last(struct gr_gpus *gpus, unsigned int flags)
 
 static void copies_follow_the_default_stream(void)
 {
-    struct gr_gpus *gpus = open_gpus();
-
-    app_start();
     app_use(0);
     calls_come_last(gpus, CU_STREAM_DEFAULT);
     calls_come_last(gpus, CU_STREAM_NON_BLOCKING);
@@ -158,18 +152,15 @@ static void copies_follow_the_default_stream(void)
     calls_come_last(gpus, CU_STREAM_DEFAULT);
     app_use(1);
     calls_come_last(gpus, CU_STREAM_DEFAULT);
-    gr_gpus_close(gpus);
 }
 
 static void a_stream_follows_the_default_stream(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     unsigned char *device, *pinned = gr_gpu_host_alloc(gpu, BYTES);
     struct gr_gpu_stream *stream;
     int round;
 
-    app_start();
     app_use(0);
     device = app_memory(APP_DEVICE, BYTES);
     CHECK_INT(gr_gpu_stream_open(gpu, &stream), 0);
@@ -186,7 +177,6 @@ static void a_stream_follows_the_default_stream(void)
     }
     gr_gpu_stream_close(stream);
     gr_gpu_host_free(gpu, pinned);
-    gr_gpus_close(gpus);
 }
 
 static CUresult CUDAAPI push_nothing(CUcontext context)
@@ -210,10 +200,8 @@ static void enter_in_vain(struct gr_gpus *gpus)
 /* The thread's capture mode is the application's again. */
 static void the_mode_stays(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     int k;
 
-    app_start();
     app_use(0);
     for (k = 0; k < MODES; k++) {
         CUstreamCaptureMode mode = modes[k];
@@ -227,17 +215,16 @@ static void the_mode_stays(void)
         mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
         APP(cuThreadExchangeStreamCaptureMode, &mode);
     }
-    gr_gpus_close(gpus);
 }
 
 int main(int argc, char **argv)
 {
     struct row rows[] = {
-        ROW(a_capture_of_this_thread_goes_on, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(a_capture_of_this_thread_goes_on, "FAKECUDA_DEVICES=2"),
         ROW(a_capture_of_another_thread_goes_on, NULL),
-        ROW(copies_follow_the_default_stream, "FAKECUDA_DELAY=1 FAKECUDA_DEVICES=2"),
-        ROW(a_stream_follows_the_default_stream, "FAKECUDA_DELAY=2"),
-        ROW(the_mode_stays, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(copies_follow_the_default_stream, "FAKECUDA_DELAY=1 FAKECUDA_DEVICES=2"),
+        GPU_ROW(a_stream_follows_the_default_stream, "FAKECUDA_DELAY=2"),
+        GPU_ROW(the_mode_stays, "FAKECUDA_DEVICES=2"),
     };
 
     return RUN_ROWS(rows, argc, argv);

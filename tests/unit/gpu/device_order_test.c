@@ -42,12 +42,10 @@ static struct gr_gpu_stream *open_stream(struct gr_gpu *gpu)
 
 static void copies_between_all_kinds(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     unsigned char *memory[2 * APP_KINDS];
     int a, b, n = 0;
 
-    app_start();
     for (b = 0; b < 2; b++) { /* of a context of the application's own, and of another device */
         if (0 == b) {
             (void) app_context(0);
@@ -76,7 +74,6 @@ static void copies_between_all_kinds(void)
         }
     }
     CHECK_INT(gr_gpu_copy(gpu, NULL, NULL, 0), 0);
-    gr_gpus_close(gpus);
 }
 
 /*
@@ -103,12 +100,8 @@ static void copy_comes_last(struct gr_gpu *gpu)
 
 static void a_copy_follows_the_default_stream(void)
 {
-    struct gr_gpus *gpus = open_gpus();
-
-    app_start();
     app_use(0);
     copy_comes_last(get_gpu(gpus, 0));
-    gr_gpus_close(gpus);
 }
 
 /*
@@ -117,14 +110,10 @@ static void a_copy_follows_the_default_stream(void)
  */
 static void a_copy_follows_the_current_context(void)
 {
-    struct gr_gpus *gpus = open_gpus();
-
-    app_start();
     (void) app_context(0);
     copy_comes_last(get_gpu(gpus, 0));
     app_use(1);
     copy_comes_last(get_gpu(gpus, 0));
-    gr_gpus_close(gpus);
 }
 
 /*
@@ -133,13 +122,11 @@ static void a_copy_follows_the_current_context(void)
  */
 static void a_copy_is_over_when_it_returns(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     struct gr_gpu_stream *stream = open_stream(gpu);
     unsigned char *from, *to, *out = gr_gpu_host_alloc(gpu, BYTES);
     int round, k;
 
-    app_start();
     app_use(0);
     from = app_memory(APP_POOL, BYTES);
     to = app_memory(APP_POOL, BYTES);
@@ -154,7 +141,6 @@ static void a_copy_is_over_when_it_returns(void)
     }
     gr_gpu_stream_close(stream);
     gr_gpu_host_free(gpu, out);
-    gr_gpus_close(gpus);
 }
 
 /* ---- streams ---- */
@@ -173,13 +159,11 @@ static void CUDA_CB wait_for_go(void *unused)
  */
 static void nothing_waits_for_our_streams(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     struct gr_gpu_stream *busy = open_stream(gpu), *other = open_stream(gpu);
     unsigned char host[64] = {1, 2, 3}, *device, *pinned = gr_gpu_host_alloc(gpu, 64);
 
     sem_init(&go, 0, 0);
-    app_start();
     app_use(0);
     device = app_memory(APP_DEVICE, 64);
     APP(cuLaunchHostFunc, busy->stream, wait_for_go, NULL);
@@ -198,18 +182,15 @@ static void nothing_waits_for_our_streams(void)
     gr_gpu_stream_close(other);
     gr_gpu_stream_close(NULL);
     gr_gpu_host_free(gpu, pinned);
-    gr_gpus_close(gpus);
 }
 
 static void a_stream_follows_the_default_stream(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     struct gr_gpu_stream *stream = open_stream(gpu);
     unsigned char *device, *pinned = gr_gpu_host_alloc(gpu, BYTES);
     int round;
 
-    app_start();
     app_use(0);
     device = app_memory(APP_DEVICE, BYTES);
     for (round = 1; round <= 20; round++) {
@@ -221,7 +202,6 @@ static void a_stream_follows_the_default_stream(void)
     }
     gr_gpu_stream_close(stream);
     gr_gpu_host_free(gpu, pinned);
-    gr_gpus_close(gpus);
 }
 
 /*
@@ -230,7 +210,6 @@ static void a_stream_follows_the_default_stream(void)
  */
 static void a_stream_follows_points(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     struct gr_gpu_stream *stream = open_stream(gpu);
     struct gr_gpu_point point = {NULL, NULL};
@@ -239,7 +218,6 @@ static void a_stream_follows_points(void)
     int round;
 
     sem_init(&go, 0, 0);
-    app_start();
     for (round = 1; round <= 10; round++) {
         unsigned char *device;
 
@@ -260,35 +238,29 @@ static void a_stream_follows_points(void)
     gr_gpu_point_free(&point);
     gr_gpu_stream_close(stream);
     gr_gpu_host_free(gpu, pinned);
-    gr_gpus_close(gpus);
 }
 
 /* The application resets the device's context between two uses. */
 static void a_point_outlives_its_context(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     struct gr_gpu_point point = {NULL, NULL};
 
-    app_start();
     CHECK_INT(gr_gpu_point_set(&point, gpu), 0);
     APP(cuDevicePrimaryCtxReset, 0);
     app_use(0);
     CHECK_INT(gr_gpu_point_set(&point, gpu), 0);
     APP(cuDevicePrimaryCtxReset, 0);
     gr_gpu_point_free(&point);
-    gr_gpus_close(gpus);
 }
 
 static void closing_a_stream_waits(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     unsigned char *pinned = gr_gpu_host_alloc(gpu, BYTES);
     gr_gpu_ptr at;
     int round;
 
-    app_start();
     CHECK_INT(gr_gpu_alloc(gpu, BYTES, &at), 0);
     for (round = 1; round <= 20; round++) {
         struct gr_gpu_stream *stream = open_stream(gpu);
@@ -301,7 +273,6 @@ static void closing_a_stream_waits(void)
     }
     gr_gpu_free(gpu, at);
     gr_gpu_host_free(gpu, pinned);
-    gr_gpus_close(gpus);
 }
 
 /* Which kernel was launched: by its name, through the handles that the driver gave for it. */
@@ -348,7 +319,6 @@ static void every_kernel_is_launched(void)
         GR_KERNELS(NAME) "gr_kernel_copy"
 #undef NAME
     };
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu;
     struct gr_gpu_stream *stream;
     struct gr_gpu_cursor cursors[BLOCKS] = {{.over = 0}, {.over = 0}, {.over = 0}};
@@ -390,22 +360,21 @@ static void every_kernel_is_launched(void)
     gr_gpu_host_free(gpu, reports);
     gr_gpu_host_free(gpu, abort_word);
     gr_gpu_free(gpu, cursor);
-    gr_gpus_close(gpus);
 }
 
 int main(int argc, char **argv)
 {
     struct row rows[] = {
-        ROW(copies_between_all_kinds, "FAKECUDA_DEVICES=2"),
-        ROW(a_copy_follows_the_default_stream, "FAKECUDA_DELAY=1"),
-        ROW(a_copy_follows_the_current_context, "FAKECUDA_DELAY=2 FAKECUDA_DEVICES=2"),
-        ROW(a_copy_is_over_when_it_returns, "FAKECUDA_DELAY=3"),
-        ROW(nothing_waits_for_our_streams, "FAKECUDA_DELAY=4"),
-        ROW(a_stream_follows_the_default_stream, "FAKECUDA_DELAY=5"),
-        ROW(a_stream_follows_points, "FAKECUDA_DELAY=7 FAKECUDA_DEVICES=2"),
-        ROW(a_point_outlives_its_context, NULL),
-        ROW(closing_a_stream_waits, "FAKECUDA_DELAY=6"),
-        ROW(every_kernel_is_launched, NULL),
+        GPU_ROW(copies_between_all_kinds, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(a_copy_follows_the_default_stream, "FAKECUDA_DELAY=1"),
+        GPU_ROW(a_copy_follows_the_current_context, "FAKECUDA_DELAY=2 FAKECUDA_DEVICES=2"),
+        GPU_ROW(a_copy_is_over_when_it_returns, "FAKECUDA_DELAY=3"),
+        GPU_ROW(nothing_waits_for_our_streams, "FAKECUDA_DELAY=4"),
+        GPU_ROW(a_stream_follows_the_default_stream, "FAKECUDA_DELAY=5"),
+        GPU_ROW(a_stream_follows_points, "FAKECUDA_DELAY=7 FAKECUDA_DEVICES=2"),
+        GPU_ROW(a_point_outlives_its_context, NULL),
+        GPU_ROW(closing_a_stream_waits, "FAKECUDA_DELAY=6"),
+        GPU_ROW(every_kernel_is_launched, NULL),
     };
 
     return RUN_ROWS(rows, argc, argv);

@@ -9,7 +9,6 @@
 
 static void peers(const char *reach)
 {
-    struct gr_gpus *gpus = open_gpus();
     int a, b;
 
     for (a = 0; a < 4; a++) {
@@ -21,13 +20,11 @@ static void peers(const char *reach)
         CHECK_INT(gr_gpu_can_access(get_gpu(gpus, a), 4), 0);
         CHECK_INT(gr_gpu_can_access(get_gpu(gpus, a), -1), 0);
     }
-    app_start();
     APP(cuCtxSetCurrent, get_gpu(gpus, 0)->context);
     /* enabled: once more is refused */
     CHECK_INT(app.cuCtxEnablePeerAccess(get_gpu(gpus, 1)->context, 0),
               '1' == reach[1] ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
                               : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    gr_gpus_close(gpus);
 }
 
 static void all_reach_all(void)
@@ -43,16 +40,13 @@ static void none_reaches_another(void)
 /* Nor does the question cost a context there. */
 static void who_cannot_be_reached_gets_no_context(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     unsigned int flags;
     int active;
 
-    app_start();
     CHECK_INT(gr_gpu_can_access(gpu, 1), 0);
     APP(cuDevicePrimaryCtxGetState, gpus->slots[1].device, &flags, &active);
     CHECK_INT(active, 0);
-    gr_gpus_close(gpus);
 }
 
 static void pairs_reach_each_other(void)
@@ -62,13 +56,9 @@ static void pairs_reach_each_other(void)
 
 static void the_application_enabled_it(void)
 {
-    struct gr_gpus *gpus = open_gpus();
-
-    app_start();
     app_use(0);
     APP(cuCtxEnablePeerAccess, get_gpu(gpus, 1)->context, 0);
     CHECK_INT(gr_gpu_can_access(get_gpu(gpus, 0), 1), 1);
-    gr_gpus_close(gpus);
 }
 
 /* ---- memory with rights of its own ---- */
@@ -123,11 +113,9 @@ static int can_use(struct gr_gpu *gpu, CUdeviceptr at, size_t bytes)
  */
 static void mappings_have_rights(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *owner = get_gpu(gpus, 0), *other = get_gpu(gpus, 1);
     CUdeviceptr at;
 
-    app_start();
     CHECK_INT(gr_gpu_can_access(other, 0), 1); /* which is not for mappings */
     at = map_twice();
     CHECK_INT(can_use(owner, at, 8), 0);
@@ -144,18 +132,15 @@ static void mappings_have_rights(void)
     set_right(at, 1, NONE);
     CHECK_INT(can_use(other, at, 8), 0);
     CHECK_INT(can_use(other, at + MAPPING, 8), 1);
-    gr_gpus_close(gpus);
 }
 
 static void pools_have_rights(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *owner = get_gpu(gpus, 0), *other = get_gpu(gpus, 1);
     CUmemAccessDesc right = right_of(1, ALL);
     CUmemoryPool pool;
     CUdeviceptr at;
 
-    app_start();
     app_use(0);
     at = gr_cuda_ptr(app_memory(APP_POOL, 64));
     CHECK_INT(gr_gpu_can_access(other, 0), 1); /* which is not for pools */
@@ -166,7 +151,6 @@ static void pools_have_rights(void)
     right.flags = NONE;
     APP(cuMemPoolSetAccess, pool, &right, 1);
     CHECK(can_use(owner, at, 64) && !can_use(other, at, 64));
-    gr_gpus_close(gpus);
 }
 
 static CUresult CUDAAPI fail_mapping(unsigned long long *flags, const CUmemLocation *where,
@@ -189,11 +173,9 @@ static CUresult CUDAAPI fail_pool(CUmemAccess_flags *flags, CUmemoryPool pool, C
 /* What the driver cannot say is not used: it is staged. */
 static void no_answer_means_no(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *owner = get_gpu(gpus, 0), *other = get_gpu(gpus, 1);
     CUdeviceptr mapped, pooled;
 
-    app_start();
     app_use(0);
     mapped = map_twice();
     set_right(mapped, 0, ALL);
@@ -201,23 +183,19 @@ static void no_answer_means_no(void)
     gpus->cuda.cuMemGetAccess = fail_mapping;
     gpus->cuda.cuMemPoolGetAccess = fail_pool;
     CHECK(!can_use(owner, mapped, 8) && !can_use(other, pooled, 8) && can_use(owner, pooled, 8));
-    gr_gpus_close(gpus);
 }
 
 /* Peer access is enabled where it is what gives access. */
 static void contexts_have_peers(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *owner = get_gpu(gpus, 0), *other = get_gpu(gpus, 1);
     CUdeviceptr at;
 
-    app_start();
     app_use(0);
     at = gr_cuda_ptr(app_memory(APP_DEVICE, 64));
     CHECK(can_use(owner, at, 64) && can_use(other, at, 64));
     APP(cuCtxSetCurrent, other->context);
     CHECK_INT(app.cuCtxEnablePeerAccess(owner->context, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
-    gr_gpus_close(gpus);
 }
 
 static void report_ids(int fd)
@@ -257,15 +235,15 @@ static void devices_have_names(void)
 int main(int argc, char **argv)
 {
     struct row rows[] = {
-        ROW(all_reach_all, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=all"),
-        ROW(none_reaches_another, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none"),
-        ROW(who_cannot_be_reached_gets_no_context, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
-        ROW(pairs_reach_each_other, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs"),
-        ROW(the_application_enabled_it, "FAKECUDA_DEVICES=2"),
-        ROW(mappings_have_rights, "FAKECUDA_DEVICES=2"),
-        ROW(pools_have_rights, "FAKECUDA_DEVICES=2"),
-        ROW(no_answer_means_no, "FAKECUDA_DEVICES=2"),
-        ROW(contexts_have_peers, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(all_reach_all, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=all"),
+        GPU_ROW(none_reaches_another, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=none"),
+        GPU_ROW(who_cannot_be_reached_gets_no_context, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
+        GPU_ROW(pairs_reach_each_other, "FAKECUDA_DEVICES=4 FAKECUDA_PEER=pairs"),
+        GPU_ROW(the_application_enabled_it, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(mappings_have_rights, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(pools_have_rights, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(no_answer_means_no, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(contexts_have_peers, "FAKECUDA_DEVICES=2"),
         ROW(devices_have_names, "FAKECUDA_DEVICES=3"),
     };
 

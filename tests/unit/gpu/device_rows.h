@@ -25,7 +25,8 @@ enum { ROW_PATIENCE = 1200 };
 struct row {
     const char *name;
     void (*body)(void);
-    const char *environment; /* "NAME=VALUE NAME=VALUE ..." or NULL */
+    const char *environment;            /* "NAME=VALUE NAME=VALUE ..." or NULL */
+    void (*around)(void (*body)(void)); /* calls the body; NULL: it is called by itself */
 };
 
 /* For bodies, which cmocka cannot jump out of. */
@@ -63,17 +64,21 @@ static inline void set_environment(const char *words)
     free(copy);
 }
 
-/* Fork; the body in the child ends it. */
-static inline pid_t in_child(void (*body)(void), const char *environment)
+/* Fork; the row's body in the child ends it. */
+static inline pid_t in_child(const struct row *row)
 {
     pid_t pid;
 
     fflush(stdout);
     pid = fork();
     if (0 == pid) {
-        set_environment(environment);
+        set_environment(row->environment);
         alarm(ROW_PATIENCE);
-        body();
+        if (NULL != row->around) {
+            row->around(row->body);
+        } else {
+            row->body();
+        }
         exit(0); /* what the driver does at exit belongs to the test */
     }
     return pid;
@@ -89,7 +94,7 @@ static inline int child_status(pid_t pid)
 static inline void run_row(void **state)
 {
     const struct row *row = *state;
-    pid_t pid = in_child(row->body, row->environment);
+    pid_t pid = in_child(row);
 
     assert_true(pid > 0);
     assert_int_equal(child_status(pid), 0);
@@ -136,10 +141,11 @@ static inline int run_rows(struct row *rows, size_t n, int argc, char **argv)
     return failed;
 }
 
-#define ROW(body, environment)   \
-    {                            \
-#body, body, environment \
+#define ROW_AS(name, body, environment) \
+    {                                   \
+        name, body, environment, NULL   \
     }
+#define ROW(body, environment) ROW_AS(#body, body, environment)
 #define RUN_ROWS(rows, argc, argv) run_rows(rows, sizeof(rows) / sizeof((rows)[0]), argc, argv)
 
 #endif

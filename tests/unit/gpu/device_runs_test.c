@@ -84,13 +84,11 @@ static void runs_that_are_rows_are_one_copy(void)
         {3, {{0, 0, 4}, {50, 50, 0}, {100, 100, 4}}, 2, 0},
         {0, {{0, 0, 0}}, 0, 0},
     };
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     unsigned char *memory[APP_KINDS];
     size_t k;
     int a, b;
 
-    app_start();
     app_use(0);
     copy_one = gpus->cuda.cuMemcpyAsync;
     copy_rows = gpus->cuda.cuMemcpy2DAsync;
@@ -106,14 +104,13 @@ static void runs_that_are_rows_are_one_copy(void)
             }
         }
     }
-    gr_gpus_close(gpus);
 }
 
 int main(int argc, char **argv)
 {
     struct row rows[] = {
-        ROW(runs_that_are_rows_are_one_copy, NULL),
-        ROW(runs_that_are_rows_are_one_copy, "FAKECUDA_DELAY=1"),
+        GPU_ROW(runs_that_are_rows_are_one_copy, NULL),
+        GPU_ROW(runs_that_are_rows_are_one_copy, "FAKECUDA_DELAY=1"),
     };
 
     return RUN_ROWS(rows, argc, argv);

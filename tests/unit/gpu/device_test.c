@@ -139,11 +139,8 @@ static void take_kernels(struct gr_gpu *gpu, CUfunction *functions)
 static void kernels_are_loaded_when_asked_for(void)
 {
     CUfunction functions[GR_NKERNELS];
-    struct gr_gpus *gpus;
     struct gr_gpu *gpu;
 
-    app_start();
-    gpus = open_gpus();
     real = gpus->cuda;
     CHECK(NULL != real.cuFuncLoad);
     COUNT(gpus, cuFuncLoad);
@@ -164,17 +161,13 @@ static void kernels_are_loaded_when_asked_for(void)
     app_use(1);
     take_kernels(gpu, functions);
     CHECK_INT(calls, GR_NKERNELS);
-    gr_gpus_close(gpus);
 }
 
 /* Other ranks may have completed the call that a stream is asked about. */
 static void a_query_that_fails_once_is_made_again(void)
 {
     struct gr_gpu_stream *stream;
-    struct gr_gpus *gpus;
 
-    app_start();
-    gpus = open_gpus();
     real = gpus->cuda;
     COUNT(gpus, cuStreamQuery);
     CHECK_INT(gr_gpu_stream_open(get_gpu(gpus, 0), &stream), 0);
@@ -184,7 +177,6 @@ static void a_query_that_fails_once_is_made_again(void)
     CHECK_INT(calls, 2);
     fail_at = calls = 0;
     gr_gpu_stream_close(stream);
-    gr_gpus_close(gpus);
 }
 
 /* ---- brackets ---- */
@@ -205,14 +197,11 @@ static void begin_a_call(struct gr_gpu_stream *stream, gr_gpu_ptr at, void *host
 static void a_bracket_makes_a_context_current_once(void)
 {
     struct gr_gpu_stream *stream;
-    struct gr_gpus *gpus;
     struct gr_gpu *gpu;
     CUcontext own;
     gr_gpu_ptr at;
     void *host;
 
-    app_start();
-    gpus = open_gpus();
     gpu = get_gpu(gpus, 0);
     CHECK_INT(gr_gpu_stream_open(gpu, &stream), 0);
     CHECK_INT(gr_gpu_alloc(gpu, 4096, &at), 0);
@@ -250,7 +239,6 @@ static void a_bracket_makes_a_context_current_once(void)
     gr_gpu_stream_close(stream);
     gr_gpu_host_free(gpu, host);
     gr_gpu_free(gpu, at);
-    gr_gpus_close(gpus);
 }
 
 /* A device with its kernels; NULL: *error. */
@@ -332,14 +320,12 @@ static void no_context_for_its_queues(void)
 static void an_older_driver_copies(void)
 {
     enum { BYTES = 1000 };
-    struct gr_gpus *gpus = open_gpus();
     unsigned char out[BYTES];
     struct gr_gpu *gpu;
     char words[64];
     int error;
     void *at;
 
-    app_start();
     app_use(0);
     at = app_memory(APP_DEVICE, BYTES);
     app_fill(at, 7, BYTES);
@@ -359,17 +345,14 @@ static void an_older_driver_copies(void)
     }
     CHECK_INT(gr_gpu_copy(gpu, out, at, BYTES), 0);
     CHECK(7 == out[0] && 7 == out[BYTES - 1]);
-    gr_gpus_close(gpus);
 }
 
 static void a_block_fits_each_multiprocessor(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     int error;
 
     CHECK_INT(gr_gpu_resident_blocks(gr_gpu_get(gpus, 0, &error)), 0);
     CHECK_INT(gr_gpu_resident_blocks(get_gpu(gpus, 0)), 7);
-    gr_gpus_close(gpus);
 }
 
 /* As it is where an image has to be compiled: all threads come while one is at it. */
@@ -389,7 +372,6 @@ static void *get_in_a_thread(void *gpus)
 
 static void one_device_for_all_threads(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     pthread_t threads[4];
     void *gpu[4];
     int k, error;
@@ -408,14 +390,12 @@ static void one_device_for_all_threads(void)
     CHECK(NULL == gr_gpu_get(gpus, -1, &error));
     CHECK_INT(error, GR_ERR_NODEVICE);
     CHECK(NULL == gr_gpu_get(gpus, gr_gpus_count(gpus), &error));
-    gr_gpus_close(gpus);
 }
 
 /* ---- out of memory ---- */
 
 static void the_device_is_full(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     gr_gpu_ptr all, more;
 
@@ -426,12 +406,10 @@ static void the_device_is_full(void)
     gr_gpu_free(gpu, all);
     CHECK_INT(gr_gpu_alloc(gpu, (size_t) 3 << 20, &all), 0);
     CHECK_INT(all % 256, 0);
-    gr_gpus_close(gpus);
 }
 
 static void pinned_memory_is_clean_and_at_one_address(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     struct gr_gpu *gpu = get_gpu(gpus, 0);
     unsigned char *host = gr_gpu_host_alloc(gpu, 10000), copy[10000];
     int k;
@@ -441,14 +419,12 @@ static void pinned_memory_is_clean_and_at_one_address(void)
         CHECK_INT(host[k], 0);
     }
     host[9999] = 7;
-    app_start();
     app_use(1); /* another device, another context */
     APP(cuMemcpyDtoH, copy, gr_cuda_ptr(host), 10000);
     CHECK_INT(copy[9999], 7);
     gr_gpu_host_free(gpu, host);
     gr_gpu_host_free(gpu, NULL);
     gr_gpu_free(gpu, 0);
-    gr_gpus_close(gpus);
 }
 
 /* ---- endings ---- */
@@ -530,16 +506,16 @@ int main(int argc, char **argv)
 {
     struct row rows[] = {
         ROW(contexts_stay, "FAKECUDA_DEVICES=2"),
-        ROW(kernels_are_loaded_when_asked_for, "FAKECUDA_DEVICES=2"),
-        ROW(a_query_that_fails_once_is_made_again, NULL),
-        ROW(a_bracket_makes_a_context_current_once, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(kernels_are_loaded_when_asked_for, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(a_query_that_fails_once_is_made_again, NULL),
+        GPU_ROW(a_bracket_makes_a_context_current_once, "FAKECUDA_DEVICES=2"),
         ROW(making_ready_fails, NULL),
         ROW(no_context_for_its_queues, NULL),
-        ROW(an_older_driver_copies, "FAKECUDA_VERSION=12080"),
-        ROW(a_block_fits_each_multiprocessor, "FAKECUDA_SMS=7"),
-        ROW(one_device_for_all_threads, NULL),
-        ROW(the_device_is_full, "FAKECUDA_MEM=4"),
-        ROW(pinned_memory_is_clean_and_at_one_address, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(an_older_driver_copies, "FAKECUDA_VERSION=12080"),
+        GPU_ROW(a_block_fits_each_multiprocessor, "FAKECUDA_SMS=7"),
+        GPU_ROW(one_device_for_all_threads, NULL),
+        GPU_ROW(the_device_is_full, "FAKECUDA_MEM=4"),
+        GPU_ROW(pinned_memory_is_clean_and_at_one_address, "FAKECUDA_DEVICES=2"),
         ROW(the_context_was_reset, NULL),
         ROW(the_context_was_reset_and_used_again, NULL),
         ROW(closing_after_the_driver, NULL),

@@ -305,11 +305,11 @@ int main(int argc, char **argv)
         ROW(the_peer_has_no_ipc, NULL),
         ROW(an_address_is_used_again, "FAKECUDA_REUSE=1"),
         ROW(a_buffer_grows, NULL),
-        {"a_buffer_grows, addresses are used again", a_buffer_grows, "FAKECUDA_REUSE=1"},
+        ROW_AS("a_buffer_grows, addresses are used again", a_buffer_grows, "FAKECUDA_REUSE=1"),
         ROW(freed_while_in_use, "FAKECUDA_REUSE=1"),
         ROW(mappings_are_bounded, NULL),
         ROW(many_rounds, NULL),
-        {"many_rounds, addresses are used again", many_rounds, "FAKECUDA_REUSE=1"},
+        ROW_AS("many_rounds, addresses are used again", many_rounds, "FAKECUDA_REUSE=1"),
         ROW(the_owner_is_killed, NULL),
         ROW(the_peer_is_killed, "FAKECUDA_REUSE=1"),
     };

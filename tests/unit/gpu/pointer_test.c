@@ -46,10 +46,8 @@ static void every_kind(void)
         [APP_MANAGED] = GR_MEMORY_MANAGED, [APP_DEVICE] = GR_MEMORY_DEVICE,
         [APP_POOL] = GR_MEMORY_DEVICE,     [APP_VMM] = GR_MEMORY_DEVICE,
     };
-    struct gr_gpus *gpus = open_gpus();
     int kind, device;
 
-    app_start();
     for (device = 0; device < 2; device++) {
         app_use(device);
         for (kind = 0; kind < APP_KINDS; kind++) {
@@ -68,15 +66,12 @@ static void every_kind(void)
     expect(gpus, every_kind, GR_MEMORY_HOST, -1, 0);
     CHECK_INT(gr_pointer_find(gpus, NULL).memory, GR_MEMORY_HOST);
     CHECK_INT(gr_pointer_find(NULL, gpus).memory, GR_MEMORY_HOST);
-    gr_gpus_close(gpus);
 }
 
 static void contexts_of_the_application(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     void *alone, *beside, *managed;
 
-    app_start();
     (void) app_context(0);
     alone = app_memory(APP_DEVICE, BYTES);
     expect(gpus, alone, GR_MEMORY_DEVICE, 0, 0); /* there is no primary context yet */
@@ -88,7 +83,6 @@ static void contexts_of_the_application(void)
     expect(gpus, beside, GR_MEMORY_DEVICE, 0, 0);
     expect(gpus, managed, GR_MEMORY_MANAGED, 0, 0);
     expect(gpus, alone, GR_MEMORY_DEVICE, 0, 0);
-    gr_gpus_close(gpus);
 }
 
 static CUresult CUDAAPI never_retain(CUcontext *context, CUdevice device)
@@ -102,13 +96,11 @@ static CUresult CUDAAPI never_retain(CUcontext *context, CUdevice device)
 /* No retain of ours may bring a context to life, nor keep one alive. */
 static void looking_changes_no_context(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     unsigned int flags;
     CUcontext own;
     void *at;
     int active;
 
-    app_start();
     own = app_context(0);
     at = app_memory(APP_DEVICE, BYTES);
     gpus->cuda.cuDevicePrimaryCtxRetain = never_retain;
@@ -124,7 +116,6 @@ static void looking_changes_no_context(void)
     CHECK_INT(active, 0);
     APP(cuCtxDestroy, own);
     expect(gpus, at, GR_MEMORY_HOST, -1, 0); /* went with its context */
-    gr_gpus_close(gpus);
 }
 
 /* ---- addresses that are used again ---- */
@@ -140,11 +131,9 @@ static CUdeviceptr alloc_at(CUdeviceptr wanted, size_t bytes)
 
 static void an_address_is_used_again(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     CUdeviceptr at;
     unsigned int sync = 0;
 
-    app_start();
     app_use(0);
     APP(cuMemAlloc, &at, BYTES);
     expect(gpus, (void *) (uintptr_t) at, GR_MEMORY_DEVICE, 0, 1);
@@ -159,16 +148,13 @@ static void an_address_is_used_again(void)
     expect(gpus, (void *) (uintptr_t) at, GR_MEMORY_DEVICE, 0, 0);
     APP(cuPointerGetAttribute, &sync, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at);
     CHECK_INT(sync, 1);
-    gr_gpus_close(gpus);
 }
 
 /* Part of a range that was known belongs to nobody by now, part to another device. */
 static void a_range_is_divided(void)
 {
-    struct gr_gpus *gpus = open_gpus();
     CUdeviceptr whole, part;
 
-    app_start();
     app_use(0);
     APP(cuMemAlloc, &whole, BYTES);
     CHECK_INT(gr_pointer_find(gpus, (void *) (uintptr_t) whole).device, 0);
@@ -178,7 +164,6 @@ static void a_range_is_divided(void)
     CHECK(part > whole && part < whole + BYTES); /* or the driver under test shows nothing */
     CHECK_INT(gr_pointer_find(gpus, (void *) (uintptr_t) whole).memory, GR_MEMORY_HOST);
     CHECK_INT(gr_pointer_find(gpus, (void *) (uintptr_t) part).device, 1);
-    gr_gpus_close(gpus);
 }
 
 /* ---- what it costs, and what is set ---- */
@@ -222,16 +207,13 @@ static CUresult CUDAAPI exchange(CUstreamCaptureMode *mode)
     return real.cuThreadExchangeStreamCaptureMode(mode);
 }
 
-static struct gr_gpus *open_counted(void)
+static void count_calls(void)
 {
-    struct gr_gpus *gpus = open_gpus();
-
     real = gpus->cuda;
     gpus->cuda.cuPointerGetAttributes = ask_all;
     gpus->cuda.cuPointerGetAttribute = ask_one;
     gpus->cuda.cuPointerSetAttribute = mark;
     gpus->cuda.cuThreadExchangeStreamCaptureMode = exchange;
-    return gpus;
 }
 
 static void counted(int all, int one, int marked)
@@ -244,11 +226,10 @@ static void counted(int all, int one, int marked)
 
 static void what_a_look_costs(void)
 {
-    struct gr_gpus *gpus = open_counted();
     unsigned char *device, *second, *managed, *pool, host;
     unsigned int sync = 0;
 
-    app_start();
+    count_calls();
     app_use(0);
     device = app_memory(APP_DEVICE, BYTES);
     second = app_memory(APP_DEVICE, BYTES);
@@ -278,7 +259,6 @@ static void what_a_look_costs(void)
     (void) gr_pointer_find(gpus, &host);
     counted(2, 0, 0);
     CHECK_INT(exchanges, 6);
-    gr_gpus_close(gpus);
 }
 
 static unsigned is_marked(CUdeviceptr at)
@@ -307,10 +287,11 @@ static CUdeviceptr alloc_marked(size_t bytes)
 static void marks_are_taken_off(void)
 {
     enum { MANY = 300 };
-    struct gr_gpus *gpus = open_counted();
     CUdeviceptr ours, theirs, again;
     int k;
 
+    gpus = open_gpus();
+    count_calls();
     app_start();
     app_use(0);
     APP(cuMemAlloc, &ours, BYTES);
@@ -335,11 +316,10 @@ static void marks_are_taken_off(void)
 static void many_allocations(void)
 {
     enum { MANY = 40, FEW = 16 };
-    struct gr_gpus *gpus = open_counted();
     unsigned char *at[MANY];
     int k, round;
 
-    app_start();
+    count_calls();
     for (k = 0; k < MANY; k++) {
         app_use(k % 2);
         at[k] = app_memory(APP_DEVICE, BYTES);
@@ -357,7 +337,6 @@ static void many_allocations(void)
         CHECK_INT(gr_pointer_find(gpus, at[k]).device, k % 2);
     }
     counted(0, FEW, 0);
-    gr_gpus_close(gpus);
 }
 
 static void *look_in_a_thread(void *arg)
@@ -374,10 +353,11 @@ static void *look_in_a_thread(void *arg)
  */
 static void threads_and_successors(void)
 {
-    struct gr_gpus *gpus = open_counted();
     pthread_t thread;
     void *at[2];
 
+    gpus = open_gpus();
+    count_calls();
     app_start();
     app_use(0);
     at[0] = gpus;
@@ -389,7 +369,8 @@ static void threads_and_successors(void)
     counted(1, 2, 0); /* it is marked already */
     gr_gpus_close(gpus);
     counted(1, 0, 1); /* the allocation exists, and its mark is taken off */
-    gpus = open_counted();
+    gpus = open_gpus();
+    count_calls();
     expect(gpus, at[1], GR_MEMORY_DEVICE, 0, 1);
     counted(1, 2, 1);
     gr_gpus_close(gpus);
@@ -398,14 +379,14 @@ static void threads_and_successors(void)
 int main(int argc, char **argv)
 {
     struct row rows[] = {
-        ROW(every_kind, "FAKECUDA_DEVICES=2"),
-        ROW(contexts_of_the_application, NULL),
-        ROW(looking_changes_no_context, NULL),
-        ROW(an_address_is_used_again, "FAKECUDA_DEVICES=2 FAKECUDA_REUSE=1"),
-        ROW(a_range_is_divided, "FAKECUDA_DEVICES=2 FAKECUDA_REUSE=1"),
-        ROW(what_a_look_costs, NULL),
+        GPU_ROW(every_kind, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(contexts_of_the_application, NULL),
+        GPU_ROW(looking_changes_no_context, NULL),
+        GPU_ROW(an_address_is_used_again, "FAKECUDA_DEVICES=2 FAKECUDA_REUSE=1"),
+        GPU_ROW(a_range_is_divided, "FAKECUDA_DEVICES=2 FAKECUDA_REUSE=1"),
+        GPU_ROW(what_a_look_costs, NULL),
         ROW(marks_are_taken_off, "FAKECUDA_REUSE=1"),
-        ROW(many_allocations, "FAKECUDA_DEVICES=2"),
+        GPU_ROW(many_allocations, "FAKECUDA_DEVICES=2"),
         ROW(threads_and_successors, NULL),
     };
 
