@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * exec/staged.c, compiled into the test with streams of the test's own in the place of a driver's:
- * a queue of copies, of which some land when somebody asks; and with faults to be planted.
+ * a queue of copies, of which some land when somebody asks; and where schedules may say of nothing
+ * that it is a result.
  */
 #ifndef GR_TESTS_STAGED_STREAMS_H
 #define GR_TESTS_STAGED_STREAMS_H
@@ -15,8 +16,6 @@ static int fake_done(struct gr_gpu_stream *stream);
 static int fake_wait(struct gr_gpu_stream *stream);
 static int fake_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next);
 static int final_bits(void);
-static struct gr_range fake_split_run(const struct gr_split *split, enum gr_space space,
-                                      uint32_t channel, int block, size_t cell, size_t n);
 
 #define gr_gpu_stream_copy_runs fake_copy_runs
 #define gr_gpu_stream_mark fake_mark
@@ -24,7 +23,6 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 #define gr_gpu_stream_done fake_done
 #define gr_gpu_stream_wait fake_wait
 #define gr_gpu_run_join fake_run_join
-#define gr_split_run fake_split_run
 #define GR_FINAL final_bits()
 #define gr_staged_backend tested_backend
 #define gr_staged_begin tested_begin
@@ -34,7 +32,6 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 #include "cuda/stream.h"
 #include "exec/staged.c"
 #undef GR_FINAL
-#undef gr_split_run
 
 #include "rng.h"
 
@@ -42,16 +39,7 @@ static struct gr_range fake_split_run(const struct gr_split *split, enum gr_spac
 
 static uint64_t chance = 1; /* of what lands when */
 
-enum plant {
-    NOTHING,
-    NO_RESULTS,
-    NO_GATE,
-    MARKS_TOO_EARLY,
-    ANY_STORE_IS_FINAL,
-    A_UNIT_LESS,
-    NPLANTS
-};
-static enum plant plant;
+static bool no_results;
 
 #define COPIES 4096
 
@@ -99,14 +87,14 @@ static int fake_copy_runs(struct gr_gpu_stream *s, const struct gr_gpu_run *runs
 static int fake_mark(struct gr_gpu_stream *s, uint32_t mark)
 {
     assert(mark < GR_GPU_MARKS);
-    s->marks[mark] = MARKS_TOO_EARLY == plant ? (s->n > 0 ? s->n - 1 : 0) : s->n;
+    s->marks[mark] = s->n;
     return 0;
 }
 
 static int fake_reached(struct gr_gpu_stream *s, uint32_t mark)
 {
     pass_time(s);
-    return NO_GATE == plant || s->landed >= s->marks[mark];
+    return s->landed >= s->marks[mark];
 }
 
 static int fake_done(struct gr_gpu_stream *s)
@@ -134,14 +122,7 @@ static int fake_run_join(struct gr_gpu_run *run, const struct gr_gpu_run *next)
 
 static int final_bits(void)
 {
-    return ANY_STORE_IS_FINAL == plant ? GR_STORE : NO_RESULTS == plant ? 0 : GR_FINAL;
-}
-
-static struct gr_range fake_split_run(const struct gr_split *split, enum gr_space space,
-                                      uint32_t channel, int block, size_t cell, size_t n)
-{
-    return gr_split_run(split, space, channel, block, cell,
-                        A_UNIT_LESS == plant && n > 1 ? n - 1 : n);
+    return no_results ? 0 : GR_FINAL;
 }
 
 #endif
