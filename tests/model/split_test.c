@@ -86,7 +86,6 @@ static size_t check_chunk(const struct gr_shape *shape, const struct gr_split *s
     return count;
 }
 
-/* Walk a shape's chunks in the order in which split.h draws them: they tile each block. */
 /* A run of cells is what its chunks are together, in every space. */
 static void check_runs(const struct gr_split *split, int b)
 {
@@ -128,6 +127,7 @@ static void check_slices(const struct gr_shape *shape, const struct gr_split *sp
     }
 }
 
+/* Walk a shape's chunks in the order in which split.h draws them: they tile each block. */
 static void check_shape(const struct gr_shape *shape)
 {
     struct gr_split split;
@@ -205,44 +205,6 @@ static void test_random_shapes(void **state)
         struct gr_shape s = random_shape(counts, displs, turn % 2 ? 300 : 3000);
 
         check_shape(&s);
-    }
-}
-
-static void test_nothing_to_move(void **state)
-{
-    static const size_t zeros[MAX_P];
-    struct gr_shape s = {.nchannels = 3, .chunk_elems = 8, .align = 4};
-    int coll;
-
-    for (coll = 0; coll < GR_NCOLLS; coll++) {
-        for (s.p = 1; s.p <= MAX_P; s.p++) {
-            s.coll = (enum gr_coll) coll;
-            s.counts = has_blocks(s.coll) && 0 == s.p % 2 ? zeros : NULL;
-            s.layout = has_blocks(s.coll) ? GR_BLOCKS : GR_PIPE;
-            check_shape(&s);
-        }
-    }
-}
-
-/* Fewer elements than ranks: the first blocks have one element each, the others none. */
-static void test_fewer_elements_than_ranks(void **state)
-{
-    struct gr_shape s = {.coll = GR_COLL_ALLREDUCE,
-                         .layout = GR_BLOCKS,
-                         .nchannels = 1,
-                         .chunk_elems = 4,
-                         .align = 1};
-    struct gr_split split;
-    int b;
-
-    for (s.p = 1; s.p <= MAX_P; s.p++) {
-        for (s.total = 0; s.total < (size_t) s.p; s.total++) {
-            gr_split_init(&split, &s);
-            for (b = 0; b < s.p; b++) {
-                assert_int_equal(gr_split_block(&split, b), (size_t) b < s.total);
-            }
-            check_shape(&s);
-        }
     }
 }
 
@@ -363,8 +325,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         {"random shapes: chunks tile every block once, in order, aligned, none above chunk_elems",
          test_random_shapes, NULL, NULL, NULL},
-        {"zero counts: nothing to move, still one run", test_nothing_to_move, NULL, NULL, NULL},
-        {"fewer elements than ranks", test_fewer_elements_than_ranks, NULL, NULL, NULL},
         {"2^33 elements per block and more in all", test_huge_counts, NULL, NULL, NULL},
         {"more than 2^32 chunks, chunks of more than 2^32 elements", test_more_than_32_bits, NULL,
          NULL, NULL},
