@@ -81,15 +81,7 @@ static const struct gr_backend ops = {ready, move, commit, NULL, NULL};
 
 static int may_begin(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *s)
 {
-    struct tc_rank *r = ctx;
-    struct gr_timeline *line = &r->timer.timeline;
-    uint32_t t;
-
-    for (t = 0; r->world->strict && t < line->nticks; t++) {
-        line->group[t] = t;
-        line->ngroups = t + 1;
-    }
-    return gr_timer_may_begin(&r->timer, channel, slice, s);
+    return gr_timer_may_begin(&((struct tc_rank *) ctx)->timer, channel, slice, s);
 }
 
 /*

@@ -56,7 +56,6 @@ struct tc_world {
     int (*nap)(struct tc_rank *r); /* quanta that a rank sleeps now; NULL: none ever does */
     /* some rank's next step became due later than its lag explains */
     int ahead;
-    int strict; /* a barrier before each tick, whatever the time line says */
 };
 
 void tc_open(struct tc_world *w, const char *torus, int64_t hop, int common, enum gr_step_sync mode,
