@@ -41,37 +41,6 @@ static void free_all(struct call *calls[REQUESTS])
     }
 }
 
-/* ---- one after the other ---- */
-
-static void run_alone(struct rr_rank *rank)
-{
-    unsigned salt;
-    size_t k;
-
-    for (k = 0; k < NCASES / 2; k++) {
-        struct what what = case_of(k, rank->world->n);
-        struct call *call = call_new(true);
-
-        if (0 != call_init(rank, call, &what)) {
-            abort();
-        }
-        for (salt = 0; salt < STARTS; salt++) {
-            call_restart(rank, &call, 1, salt);
-            call_finish_right(rank, call);
-        }
-        call_free(call);
-    }
-}
-
-static void started_again(void **state)
-{
-    int n;
-
-    for (n = 2; n <= 5; n += n < 3 ? 1 : 2) {
-        run_world(n, run_alone, STARTS * NCASES / 2);
-    }
-}
-
 /* ---- in another order on each rank, beside blocking and nonblocking calls ---- */
 
 static void run_orders(struct rr_rank *rank)
@@ -250,8 +219,9 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(started_again),     cmocka_unit_test(started_in_any_order),
-        cmocka_unit_test(started_unequally), cmocka_unit_test(started_at_once),
+        cmocka_unit_test(started_in_any_order),
+        cmocka_unit_test(started_unequally),
+        cmocka_unit_test(started_at_once),
         cmocka_unit_test(refused),
     };
 
