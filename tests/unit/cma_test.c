@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reading another process's memory (base/cma.h). For the other process the program starts itself:
- *
- *      cma_test --show -      writes where its memory may be read to standard output, and waits to be killed
- */
+/* Reading another process's memory (base/cma.h): a child's. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -34,12 +30,13 @@ static unsigned char area_byte(size_t k)
     return (unsigned char) (k + k / 251);
 }
 
-static int show(void)
+/* Write where memory may be read to standard output, and wait to be killed. */
+static int show(const void *unused)
 {
     struct shown s = {.probe = gr_probe_make()};
     size_t k;
 
-    alarm(PATIENCE_S);
+    (void) unused;
     s.area = mmap(NULL, AREA + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (MAP_FAILED == s.area || 0 != mprotect(s.area + AREA, 4096, PROT_NONE)) {
         return 1;
@@ -70,9 +67,9 @@ static int may_read(pid_t pid, const void *from)
 
 static void a_probe_says_whether_memory_can_be_read(void **state)
 {
-    struct gr_probe own = gr_probe_make(), again = gr_probe_make(), wrong;
     struct shown theirs;
-    pid_t pid = start("--show", "-", &theirs, sizeof(theirs));
+    pid_t pid = start(show, NULL, &theirs, sizeof(theirs)); /* before this process has a probe */
+    struct gr_probe own = gr_probe_make(), again = gr_probe_make(), wrong;
     int may = may_read(pid, theirs.area);
 
     assert_memory_equal(&own, &again, sizeof(own));
@@ -119,7 +116,7 @@ static void memory_is_copied_as_it_is_or_not_at_all(void **state)
     } rows[] = {{0, 1},           {1, 4095},     {4095, 2}, {0, AREA},
                 {12345, 1 << 20}, {AREA - 1, 1}, {AREA, 0}};
     struct shown theirs;
-    pid_t pid = start("--show", "-", &theirs, sizeof(theirs));
+    pid_t pid = start(show, NULL, &theirs, sizeof(theirs));
     uint64_t at = (uint64_t) (uintptr_t) theirs.area;
     unsigned char *copy = malloc(AREA + 1);
     size_t k, i;
@@ -159,7 +156,7 @@ static void memory_is_copied_as_it_is_or_not_at_all(void **state)
     free(copy);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_probe_says_whether_memory_can_be_read),
@@ -167,8 +164,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(memory_is_copied_as_it_is_or_not_at_all),
     };
 
-    if (3 == argc && 0 == strcmp(argv[1], "--show")) {
-        return show();
-    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

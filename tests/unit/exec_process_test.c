@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Links between processes: data that go to a second process and back, handles that lead nowhere,
- * what is left of a process that was killed, and what a forked child sees. For the second process
- * the program starts itself:
- *
- *      exec_process_test --echo OFFER    leases a slab, writes its handle to standard output, and sends each
- *                                        slot back through the link of OFFER (hexadecimal), each byte plus one
+ * what is left of a process that was killed, and what a forked child sees.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -40,45 +36,30 @@ static struct gr_pool *open_pool(struct gr_peer_id id)
 
 /* ---- the second process ---- */
 
-static int parse_handle(const char *hex, struct gr_slab_handle *handle)
+static void attach(struct gr_link *l, struct gr_link_shared *shared)
 {
-    unsigned char *to = (unsigned char *) handle;
-    unsigned byte;
-    size_t k;
-
-    for (k = 0; k < sizeof(*handle); k++) {
-        if (1 != sscanf(hex + 2 * k, "%2x", &byte)) {
-            return -1;
-        }
-        to[k] = (unsigned char) byte;
-    }
-    return 0;
-}
-
-static void attach(struct gr_link *l, struct gr_link_shared *shared,
-                   const struct gr_slab_handle *handle)
-{
-    (void) handle;
     gr_link_attach(l, shared, 0, SLOTS, SLOT);
 }
 
-/* Send back what comes in. The harness kills it when it is not to end by itself. */
-static int echo(const char *hex)
+/*
+ * Lease a slab, write its handle to standard output, and send each slot back through the link of the
+ * handle that is given, each byte plus one.
+ */
+static int echo(const void *handle)
 {
+    const struct gr_slab_handle *theirs = handle;
     struct gr_pool *pool = gr_pool_open(peer, 1 << 20);
+    struct gr_slab_handle mine;
     struct gr_slab *slab;
-    struct gr_slab_handle theirs, mine;
     struct gr_link in, out;
     int error, n, k;
 
-    alarm(PATIENCE_S);
-    if (NULL == pool || 0 != parse_handle(hex, &theirs) ||
-        0 != gr_pool_lease(pool, GR_SLAB_WHOLE, SLAB_BYTES, 1, 1, &slab)) {
+    if (NULL == pool || 0 != gr_pool_lease(pool, GR_SLAB_WHOLE, SLAB_BYTES, 1, 1, &slab)) {
         return 1;
     }
     mine = gr_pool_export(pool, slab);
-    attach(&in, gr_slab_base(slab), &mine);
-    attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
+    attach(&in, gr_slab_base(slab));
+    attach(&out, gr_pool_map(pool, theirs, &error));
     if (NULL == out.shared || (ssize_t) sizeof(mine) != write(1, &mine, sizeof(mine))) {
         return 2;
     }
@@ -93,21 +74,10 @@ static int echo(const char *hex)
         gr_link_push(&out);
         gr_link_pop(&in);
     }
-    gr_lease_leave(&out.shared->writer, theirs.lease);
+    gr_lease_leave(&out.shared->writer, theirs->lease);
     gr_pool_release(pool, slab, 1);
     gr_pool_close(pool);
     return 0;
-}
-
-static pid_t start_echo(const struct gr_slab_handle *handle, struct gr_slab_handle *theirs)
-{
-    char hex[2 * sizeof(*handle) + 1];
-    size_t k;
-
-    for (k = 0; k < sizeof(*handle); k++) {
-        snprintf(hex + 2 * k, 3, "%02x", ((const unsigned char *) handle)[k]);
-    }
-    return start("--echo", hex, theirs, sizeof(*theirs));
 }
 
 /* ---- tests ---- */
@@ -123,9 +93,9 @@ static void data_go_to_a_second_process_and_back(void **state)
     pid_t pid;
 
     alarm(PATIENCE_S);
-    pid = start_echo(&mine, &theirs);
-    attach(&in, gr_slab_base(slab), &mine);
-    attach(&out, gr_pool_map(pool, &theirs, &error), &theirs);
+    pid = start(echo, &mine, &theirs, sizeof(theirs));
+    attach(&in, gr_slab_base(slab));
+    attach(&out, gr_pool_map(pool, &theirs, &error));
     assert_non_null(out.shared);
     while (got < ECHOES) {
         if (sent < ECHOES && gr_link_writable(&out)) {
@@ -154,7 +124,7 @@ static void nothing_is_left_of_a_killed_process(void **state)
     struct gr_slab_handle mine = gr_pool_export(pool, slab), theirs;
     struct gr_link_shared *l;
     int error;
-    pid_t pid = start_echo(&mine, &theirs);
+    pid_t pid = start(echo, &mine, &theirs, sizeof(theirs));
 
     l = gr_pool_map(pool, &theirs, &error);
     assert_non_null(l);
@@ -324,7 +294,7 @@ static void a_forked_child_has_neither_slabs_nor_mappings(void **state)
     gr_pool_close(other);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_go_to_a_second_process_and_back),
@@ -336,8 +306,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_forked_child_has_neither_slabs_nor_mappings),
     };
 
-    if (3 == argc && 0 == strcmp(argv[1], "--echo")) {
-        return echo(argv[2]);
-    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
