@@ -35,6 +35,11 @@ static inline void run(struct ex_world *w, const struct ex_case *cases, size_t n
     }
 }
 
+static inline struct gr_mailbox *mailbox_of(const struct ex_world *w, int rank)
+{
+    return &w->ranks[rank].team->boards[GR_BOARDS_MAILBOX].box;
+}
+
 static inline void needs_to_fetch(void)
 {
     if (!ex_can_fetch()) {

@@ -36,6 +36,23 @@ struct runner {
     uint64_t moved;
 };
 
+static struct gr_host_op op_of(const struct ex_world *w, int rank, const void *in, void *out,
+                               int direct)
+{
+    const struct gr_team *team = w->ranks[rank].team;
+
+    return (struct gr_host_op) {.in = team->data.in,
+                                .out = team->data.out,
+                                .p = team->p,
+                                .nchannels = 1,
+                                .space = {(unsigned char *) in, out, NULL},
+                                .reducer = {.elem_bytes = 4},
+                                .direct = direct,
+                                .pids = team->pids,
+                                .bounce = w->ranks[rank].bounce,
+                                .bounce_bytes = GR_BOUNCE_BYTES};
+}
+
 static void runner_start(struct runner *r, const struct ex_world *w, const struct ex_case *c,
                          int rank)
 {
@@ -43,19 +60,25 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
     struct gr_plan_spec spec = ex_spec(c);
 
     ex_buffers_make(&r->buffers, c, w->params.p, rank);
-    r->op = (struct gr_host_op) {.in = team->data.in,
-                                 .out = team->data.out,
-                                 .p = team->p,
-                                 .nchannels = c->nchannels,
-                                 .space = {r->buffers.in, r->buffers.out, NULL},
-                                 .reducer = ex_reducer(c),
-                                 .direct = c->direct,
-                                 .pids = team->pids,
-                                 .bounce = w->ranks[rank].bounce,
-                                 .bounce_bytes = GR_BOUNCE_BYTES};
+    r->op = op_of(w, rank, r->buffers.in, r->buffers.out, c->direct);
+    r->op.nchannels = c->nchannels;
+    r->op.reducer = ex_reducer(c);
     r->moved = 0;
     gr_plan_build(&r->plan, team, &spec);
     gr_stepper_start(&r->stepper, &r->plan, &gr_host_backend, &r->op);
+}
+
+/* Two ranks, with links of one channel. */
+static void open_pair(struct ex_world *w, size_t slot_bytes, int root)
+{
+    open_world(w, 2, 1, 2, slot_bytes, "");
+    assert_int_equal(ex_link(w, GR_ALGO_FLAT, root), 0);
+}
+
+static void free_pair(struct runner r[2])
+{
+    ex_buffers_free(&r[0].buffers);
+    ex_buffers_free(&r[1].buffers);
 }
 
 static struct runner *sender; /* whose memory is read, or NULL */
@@ -235,8 +258,7 @@ static void a_sender_that_is_dead_is_an_error(void **state)
     int ranks[2 * GR_FAN];
 
     needs_to_fetch();
-    open_world(&w, 2, 1, 2, 512, "");
-    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
+    open_pair(&w, 512, 1);
     for (c.direct = 0; c.direct < 2; c.direct++) {
         runner_start(&r[0], &w, &c, 0);
         runner_start(&r[1], &w, &c, 1);
@@ -247,8 +269,7 @@ static void a_sender_that_is_dead_is_an_error(void **state)
         assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved),
                          c.direct ? GR_ERR_SYS : GR_DONE);
         is_gone = false;
-        ex_buffers_free(&r[0].buffers);
-        ex_buffers_free(&r[1].buffers);
+        free_pair(r);
     }
     ex_close(&w);
 }
@@ -267,8 +288,7 @@ static void what_an_earlier_call_has_left_unread_is_no_offer(void **state)
     int k;
 
     needs_to_fetch();
-    open_world(&w, 2, 1, 2, 4096, "");
-    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
+    open_pair(&w, 4096, 1);
     for (k = 0; k < 2; k++) {
         c.direct = 0;
         runner_start(&first[k], &w, &c, k);
@@ -284,10 +304,8 @@ static void what_an_earlier_call_has_left_unread_is_no_offer(void **state)
     assert_int_equal(gr_stepper_run(&first[1].stepper, &first[1].moved), GR_DONE);
     assert_int_equal(gr_stepper_run(&second[1].stepper, &second[1].moved), GR_DONE);
     assert_int_equal(gr_stepper_run(&second[0].stepper, &second[0].moved), GR_DONE);
-    for (k = 0; k < 2; k++) {
-        ex_buffers_free(&first[k].buffers);
-        ex_buffers_free(&second[k].buffers);
-    }
+    free_pair(first);
+    free_pair(second);
     ex_close(&w);
 }
 
@@ -302,8 +320,7 @@ static void a_sender_is_not_through_while_it_is_read(void **state)
     int k;
 
     needs_to_fetch();
-    open_world(&w, 2, 1, 2, 300000, "");
-    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 1), 0);
+    open_pair(&w, 300000, 1);
     for (k = 0; k < 4; k++) {
         c.kind = kinds[k / 2];
         c.count = 250000 / ex_kinds[c.kind].elem_bytes;
@@ -317,8 +334,7 @@ static void a_sender_is_not_through_while_it_is_read(void **state)
         sender = NULL;
         assert_true(nreads >= (0 == k ? 1 : 3));
         assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_DONE);
-        ex_buffers_free(&r[0].buffers);
-        ex_buffers_free(&r[1].buffers);
+        free_pair(r);
     }
     ex_close(&w);
 }
@@ -339,8 +355,7 @@ static void begin_offered(struct ex_world *w, struct runner r[2], struct ex_case
                            .direct = 1,
                            .direct_bytes = 1 << 20,
                            .seed = 7};
-    open_world(w, 2, 1, 2, 512, "");
-    assert_int_equal(ex_link(w, GR_ALGO_FLAT, 0), 0);
+    open_pair(w, 512, 0);
     written = 0;
     for (k = 0; k < 2; k++) {
         runner_start(&r[k], w, c, k);
@@ -357,8 +372,7 @@ static void end_offered(struct ex_world *w, struct runner r[2], const struct ex_
 
     assert_int_equal(gr_stepper_run(&r[0].stepper, &r[0].moved), GR_DONE);
     assert_int_equal(ex_buffers_check(&r[1].buffers, c, 2, 1, want, why, sizeof(why)), 0);
-    ex_buffers_free(&r[0].buffers);
-    ex_buffers_free(&r[1].buffers);
+    free_pair(r);
     free(want);
     ex_close(w);
 }
@@ -454,8 +468,7 @@ static void bcast_refused(const struct ex_world *w, struct ex_case *c, int error
     read_error = 0;
     assert_int_equal(r[1].op.refused.error, nreads > 0 ? error : 0);
     assert_int_equal(ex_buffers_check(&r[1].buffers, c, 2, 1, want, why, sizeof(why)), 0);
-    ex_buffers_free(&r[0].buffers);
-    ex_buffers_free(&r[1].buffers);
+    free_pair(r);
     free(want);
 }
 
@@ -481,8 +494,7 @@ static void what_is_refused_comes_through_its_slot(void **state)
 
     needs_to_fetch();
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        open_world(&w, 2, 1, 2, 512, "");
-        assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
+        open_pair(&w, 512, 0);
         c.count = (size_t) fits * 9 + 1;
         bcast_refused(&w, &c, rows[k].error, 10);
         assert_int_equal(nreads, 1);
@@ -522,8 +534,7 @@ static void a_sender_that_dies_when_it_is_asked_is_an_error(void **state)
         assert_true(late ? k > 0 : 0 == k);
         is_gone = false;
         read_error = 0;
-        ex_buffers_free(&r[0].buffers);
-        ex_buffers_free(&r[1].buffers);
+        free_pair(r);
         ex_close(&w);
     }
 }
@@ -549,8 +560,7 @@ static void a_sender_that_fails_is_an_error(void **state)
         gr_host_withdraw(&r[0].op);
         assert_int_equal(gr_stepper_run(&r[1].stepper, &r[1].moved), GR_ERR_SYS);
         read_error = 0;
-        ex_buffers_free(&r[0].buffers);
-        ex_buffers_free(&r[1].buffers);
+        free_pair(r);
         ex_close(&w);
     }
 }
@@ -565,17 +575,9 @@ static void a_message_is_in_its_slot_when_it_is_sent(void **state)
     struct gr_host_op op;
     unsigned char *slot;
 
-    open_world(&w, 2, 1, 2, 512, "");
-    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
+    open_pair(&w, 512, 0);
     gr_link_refuse(&w.ranks[1].team->data.in[0]);
-    op = (struct gr_host_op) {.in = w.ranks[0].team->data.in,
-                              .out = w.ranks[0].team->data.out,
-                              .p = 2,
-                              .nchannels = 1,
-                              .reducer = {.elem_bytes = 4},
-                              .direct = 1,
-                              .space = {(unsigned char *) in, NULL, NULL},
-                              .pids = w.pids};
+    op = op_of(&w, 0, in, NULL, 1);
     slot = gr_link_slot(&op.out[1]);
     memset(slot, 0xee, 512);
     assert_int_equal(gr_host_backend.ready(&op, 0, &step), 1);
@@ -627,8 +629,7 @@ static void a_slot_may_hold_several_pieces(void **state)
     int direct, rank;
 
     needs_to_fetch();
-    open_world(&w, 2, 1, 2, 512, "");
-    assert_int_equal(ex_link(&w, GR_ALGO_FLAT, 0), 0);
+    open_pair(&w, 512, 0);
     for (k = 0; k < 20; k++) {
         in[k] = 100 + k;
     }
@@ -649,17 +650,7 @@ static void a_slot_may_hold_several_pieces(void **state)
                                      .piece = 1,
                                      .last = 1};
 
-            ops[rank] = (struct gr_host_op) {
-                .in = w.ranks[rank].team->data.in,
-                .out = w.ranks[rank].team->data.out,
-                .p = 2,
-                .nchannels = 1,
-                .reducer = {.elem_bytes = 4},
-                .direct = direct,
-                .space = {(unsigned char *) in, (unsigned char *) out[rank], NULL},
-                .pids = w.pids,
-                .bounce = w.ranks[rank].bounce,
-                .bounce_bytes = GR_BOUNCE_BYTES};
+            ops[rank] = op_of(&w, rank, in, out[rank], direct);
             assert_int_equal(gr_host_backend.ready(&ops[rank], 0, s), 1);
             assert_int_equal(gr_host_backend.move(&ops[rank], &first), 0);
             assert_int_equal(gr_host_backend.move(&ops[rank], &second), 0);
@@ -773,21 +764,17 @@ static void nobody_leaves_a_barrier_before_the_last_rank_enters(void **state)
                                                  .out = &token[r],
                                                  .count = 1,
                                                  .reducer = {.elem_bytes = 1}};
-            gr_mailbox_begin(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &calls[r]);
+            gr_mailbox_begin(mailbox_of(&w, r), &calls[r]);
         }
         for (again = 0; again < 2; again++) {
             for (r = 0; r < 4; r++) {
-                assert_true(r == late % 4 ||
-                            0 == enter_and_look(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box,
-                                                &calls[r]));
+                assert_true(r == late % 4 || 0 == enter_and_look(mailbox_of(&w, r), &calls[r]));
             }
         }
         for (r = 0; r < 4; r++) { /* the late one first */
             int rank = (late + r) % 4;
 
-            assert_int_equal(
-                enter_and_look(&w.ranks[rank].team->boards[GR_BOARDS_MAILBOX].box, &calls[rank]),
-                1);
+            assert_int_equal(enter_and_look(mailbox_of(&w, rank), &calls[rank]), 1);
         }
     }
     ex_close(&w);

@@ -221,12 +221,9 @@ static void a_reader_that_is_late_to_leave_keeps_the_board(void **state)
     for (r = 0; r < 3; r++) { /* all begin it, one takes it late */
         ex_buffers_make(&buffers, &c, 3, r);
         mail = ex_mail(&c, &buffers);
-        gr_mailbox_begin(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mail);
-        assert_int_equal(gr_mailbox_post(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mail),
-                         1);
-        assert_int_equal(2 == r || gr_mailbox_take(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box,
-                                                   &mail, &moved),
-                         1);
+        gr_mailbox_begin(mailbox_of(&w, r), &mail);
+        assert_int_equal(gr_mailbox_post(mailbox_of(&w, r), &mail), 1);
+        assert_int_equal(2 == r || gr_mailbox_take(mailbox_of(&w, r), &mail, &moved), 1);
         if (r < 2) {
             ex_buffers_free(&buffers);
         }
@@ -275,22 +272,17 @@ static void calls_may_begin_before_there_are_boards(void **state)
                 .out = (unsigned char *) &sums[r][k],
                 .count = 1,
                 .reducer = {8, gr_reduce_find(GR_TYPE_U64, GR_OP_SUM), NULL, NULL}};
-            gr_mailbox_begin(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mails[r][k]);
+            gr_mailbox_begin(mailbox_of(&w, r), &mails[r][k]);
         }
     }
     assert_int_equal(ex_link(&w, GR_ALGO_MAILBOX, 0), 0);
     for (k = 0; k < CALLS; k++) {
         for (r = 0; r < P; r++) {
-            assert_int_equal(
-                gr_mailbox_post(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box, &mails[r][k]), 1);
-            assert_int_equal(gr_mailbox_take(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box,
-                                             &mails[r][k], &moved),
-                             r == P - 1);
+            assert_int_equal(gr_mailbox_post(mailbox_of(&w, r), &mails[r][k]), 1);
+            assert_int_equal(gr_mailbox_take(mailbox_of(&w, r), &mails[r][k], &moved), r == P - 1);
         }
         for (r = 0; r < P - 1; r++) {
-            assert_int_equal(gr_mailbox_take(&w.ranks[r].team->boards[GR_BOARDS_MAILBOX].box,
-                                             &mails[r][k], &moved),
-                             1);
+            assert_int_equal(gr_mailbox_take(mailbox_of(&w, r), &mails[r][k], &moved), 1);
         }
         for (r = 0; r < P; r++) {
             assert_int_equal(sums[r][k], P * ones[k]);
