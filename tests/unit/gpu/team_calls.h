@@ -12,6 +12,13 @@
 
 #include <stdatomic.h>
 
+/* A case without counts; root: 0 where there is none. */
+#define TC_CASE(the_coll, the_algo, the_root, the_kind, channels, elements)            \
+    {                                                                                  \
+        .coll = GR_COLL_##the_coll, .algo = GR_ALGO_##the_algo, .root = (the_root),    \
+        .kind = EX_##the_kind, .nchannels = (channels), .count = (elements), .seed = 1 \
+    }
+
 /*
  * A gate of a call: lets steps in by chance, but `let` of them at most; counts. A step that is
  * asked for sends to another node, has not begun, and is asked for until it is let in.

@@ -12,12 +12,7 @@
 #include <time.h>
 
 static const struct tr_shape shape = {.nchannels = 2, .nslots = 2, .slot_bytes = 256};
-static const struct ex_case ring = {.coll = GR_COLL_ALLREDUCE,
-                                    .algo = GR_ALGO_RING,
-                                    .kind = EX_I32_SUM,
-                                    .nchannels = 2,
-                                    .count = 2000,
-                                    .seed = 1};
+static const struct ex_case ring = TC_CASE(ALLREDUCE, RING, 0, I32_SUM, 2, 2000);
 
 /* Seconds after which a failure must have come out. */
 enum { SOON = 240 };
@@ -42,13 +37,10 @@ static void poll_until_error(struct tc_call *calls)
 static void fail_at(enum td_function function, unsigned after, CUresult error)
 {
     struct tc_call calls[2];
-    struct tr_world w;
     struct tr_team t;
     int r;
 
-    tr_open(&w, 3, NULL);
-    tr_make(&t, &w, &shape);
-    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    tr_set_up(&t, 3, &shape, GR_ALGO_RING);
     for (r = 0; r < 2; r++) {
         CHECK_INT(tc_begin(&calls[r], &t, r, &ring), 0);
         /* a kernel that stays is asked for, one that leaves is launched again */
@@ -71,10 +63,9 @@ static void fail_at(enum td_function function, unsigned after, CUresult error)
         tc_drop(&calls[r]);
     }
     tr_leave(&t);
-    tr_make(&t, &w, &shape);
+    tr_make(&t, t.world, &shape);
     tc_try(&t, GR_ALGO_RING);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }
 
 /* The first of the call, and one after the kernel has left. */
@@ -119,11 +110,9 @@ static void join_late(struct tr_team *t, enum td_function function, uint64_t pat
  */
 void an_error_is_transient(void)
 {
-    struct tr_world w;
     struct tr_team t;
 
-    tr_open(&w, 2, NULL);
-    tr_make(&t, &w, &shape);
+    tr_set_up(&t, 2, &shape, TR_NO_LINKS);
     tc_try(&t, GR_ALGO_RING);
     td_fail(TD_LAUNCH, 1, 0, TD_TRIES - 1, CUDA_ERROR_UNKNOWN);
     tc_try(&t, GR_ALGO_RING);
@@ -134,21 +123,17 @@ void an_error_is_transient(void)
     td_fail(TD_QUERY, 1, 0, TD_TRIES - 1, CUDA_ERROR_UNKNOWN);
     join_late(&t, TD_QUERY, UINT64_MAX);
     CHECK_INT(td_left(TD_QUERY), 0);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }
 
 /* A kernel of which nothing is heard: it was accepted, and the driver knows that it has failed. */
 void a_kernel_dies(void)
 {
     struct tc_call call;
-    struct tr_world w;
     struct tr_team t;
     int polls;
 
-    tr_open(&w, 2, NULL);
-    tr_make(&t, &w, &shape);
-    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    tr_set_up(&t, 2, &shape, GR_ALGO_RING);
     CHECK_INT(tc_begin(&call, &t, 1, &ring), 0);
     td_fail(TD_LAUNCH, 1, 0, 1, CUDA_SUCCESS);
     td_fail(TD_QUERY, 1, 0, 1000, CUDA_ERROR_LAUNCH_FAILED);
@@ -160,8 +145,7 @@ void a_kernel_dies(void)
     CHECK_INT(call.op.launched, 0);
     td_fail(TD_QUERY, 1, 0, 0, CUDA_SUCCESS);
     tc_drop(&call);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }
 
 /*
@@ -203,14 +187,11 @@ static unsigned begin_once(struct tr_team *t, const struct ex_case *c, int expec
 void steps_are_written_once(void)
 {
     struct ex_case gather = ring;
-    struct tr_world w;
     struct tr_team t;
     unsigned first, others;
 
     gather.coll = GR_COLL_ALLGATHER;
-    tr_open(&w, 2, NULL);
-    tr_make(&t, &w, &shape);
-    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    tr_set_up(&t, 2, &shape, GR_ALGO_RING);
     first = begin_once(&t, &ring, 0);
     others = begin_once(&t, &ring, 0); /* of data */
     CHECK_INT(first, others + 1);
@@ -218,8 +199,7 @@ void steps_are_written_once(void)
     (void) begin_once(&t, &gather, GR_ERR_CUDA);
     CHECK_INT(begin_once(&t, &gather, 0), others + 1);
     CHECK_INT(begin_once(&t, &gather, 0), others);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }
 
 /* The stream cannot follow the application's; or counts do not get to the device. */
@@ -232,18 +212,14 @@ void a_call_cannot_begin(void)
                                           .has_counts = 1,
                                           .counts = {3, 5},
                                           .seed = 1};
-    struct tr_world w;
     struct tr_team t;
 
-    tr_open(&w, 2, NULL);
-    tr_make(&t, &w, &shape);
-    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    tr_set_up(&t, 2, &shape, GR_ALGO_RING);
     begin_in_vain(&t, &ring, TD_RECORD);
     (void) begin_once(&t, &counts, 0); /* its steps are there */
     begin_in_vain(&t, &counts, TD_COPY);
     CHECK_INT(td_calls(TD_LAUNCH, 0), 0);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }
 
 /*
@@ -253,12 +229,9 @@ void a_call_cannot_begin(void)
 void a_device_is_reset(void)
 {
     struct tc_call call;
-    struct tr_world w;
     struct tr_team t;
 
-    tr_open(&w, 2, NULL);
-    tr_make(&t, &w, &shape);
-    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
+    tr_set_up(&t, 2, &shape, GR_ALGO_RING);
     CHECK_INT(tc_begin(&call, &t, 0, &ring), 0);
     app_start();
     APP(cuDevicePrimaryCtxReset, 0);
@@ -266,6 +239,5 @@ void a_device_is_reset(void)
     gr_gpu_op_abort(&call.op);
     CHECK_INT(call.op.launched, 0);
     tc_drop(&call);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }

@@ -158,18 +158,14 @@ static void run_allgather(void *t, int rank)
 void kernels_that_count_bytes_take_elements(void)
 {
     static const struct tr_shape shape = {.nchannels = 1, .nslots = 2, .slot_bytes = 512};
-    struct tr_world w;
     struct tr_team t;
 
     if (tr_few_kernels()) {
         printf("# few kernels: not run\n");
         return;
     }
-    tr_open(&w, RANKS, NULL);
-    tr_make(&t, &w, &shape);
-    CHECK_INT(tr_link(&t, GR_ALGO_FLAT, 0), 0);
+    tr_set_up(&t, RANKS, &shape, GR_ALGO_FLAT);
     tr_each(RANKS, run_reduce_scatter, &t);
     tr_each(RANKS, run_allgather, &t);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }

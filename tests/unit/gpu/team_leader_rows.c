@@ -16,7 +16,6 @@
 enum { RANKS = 2, COUNT = 1000, SOON = 240 /* seconds in which a call must end */ };
 
 struct pair {
-    struct tr_world world;
     struct tr_team team;
     struct gr_leader *leaders[RANKS];
     struct gr_boards boards[RANKS];
@@ -34,8 +33,7 @@ static void open_pair(struct pair *d)
     int r, k;
 
     memset(d, 0, sizeof(*d));
-    tr_open(&d->world, RANKS, NULL);
-    tr_make(&d->team, &d->world, &shape);
+    tr_set_up(&d->team, RANKS, &shape, TR_NO_LINKS);
     for (r = 0; r < RANKS; r++) {
         d->memory[r] = aligned_alloc(64, (bytes + 63) / 64 * 64);
         CHECK(NULL != d->memory[r]);
@@ -43,7 +41,7 @@ static void open_pair(struct pair *d)
         gr_board_clean(d->memory[r], RANKS, GR_LEADER_SETS, stride, 0, GR_ALL_SETS);
     }
     for (r = 0; r < RANKS; r++) {
-        struct gr_gpu *gpu = d->world.ranks[r].gpu;
+        struct gr_gpu *gpu = d->team.world->ranks[r].gpu;
 
         CHECK_INT(gr_mailbox_init(&d->boards[r].box, RANKS, r, GR_LEADER_SETS, stride, 0), 0);
         for (k = 0; k < RANKS; k++) {
@@ -64,14 +62,13 @@ static void close_pair(struct pair *d)
 
     for (r = 0; r < RANKS; r++) {
         td_rank = r;
-        gr_gpu_free(d->world.ranks[r].gpu, d->in[r]);
-        gr_gpu_free(d->world.ranks[r].gpu, d->out[r]);
+        gr_gpu_free(d->team.world->ranks[r].gpu, d->in[r]);
+        gr_gpu_free(d->team.world->ranks[r].gpu, d->out[r]);
         gr_leader_free(d->leaders[r], 1);
         gr_mailbox_free(&d->boards[r].box);
         free(d->memory[r]);
     }
-    tr_leave(&d->team);
-    tr_close(&d->world);
+    tr_tear_down(&d->team);
 }
 
 static void begin(struct pair *d, int rank)
@@ -85,7 +82,8 @@ static void begin(struct pair *d, int rank)
         data[i] = (rank + 1) * (i + d->salt);
     }
     td_rank = rank;
-    CHECK_INT(gr_gpu_copy(d->world.ranks[rank].gpu, (void *) d->in[rank], data, sizeof(data)), 0);
+    CHECK_INT(gr_gpu_copy(d->team.world->ranks[rank].gpu, (void *) d->in[rank], data, sizeof(data)),
+              0);
     gr_leader_begin(&d->runs[rank], d->leaders[rank], &d->boards[rank], &spec, GR_KERNEL_i32_sum,
                     d->in[rank], d->out[rank], 0, 1);
 }
@@ -149,7 +147,8 @@ static void ends_right(struct pair *d)
 
     end_both(d, GR_DONE);
     for (r = 0; r < RANKS; r++) {
-        CHECK_INT(gr_gpu_copy(d->world.ranks[r].gpu, data, (void *) d->out[r], sizeof(data)), 0);
+        CHECK_INT(gr_gpu_copy(d->team.world->ranks[r].gpu, data, (void *) d->out[r], sizeof(data)),
+                  0);
         for (i = 0; i < COUNT; i++) {
             CHECK_INT(data[i], 3 * (i + d->salt));
         }

@@ -74,40 +74,34 @@ void links_of_one_algorithm_serve_another(void)
 {
     static const enum gr_algo later[] = {GR_ALGO_RING, GR_ALGO_CHAIN, GR_ALGO_TREE, GR_ALGO_ONESHOT,
                                          GR_ALGO_TWOSHOT};
-    struct tr_world w;
     struct tr_team t;
     size_t leased, k;
 
-    tr_open(&w, 4, NULL);
-    tr_make(&t, &w, &small);
-    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
-    leased = tr_leased(&w, 1);
+    tr_set_up(&t, 4, &small, GR_ALGO_RING);
+    leased = tr_leased(t.world, 1);
     CHECK_INT(tr_link(&t, GR_ALGO_CHAIN, 0), 0);
-    CHECK_INT(tr_leased(&w, 1), leased);
+    CHECK_INT(tr_leased(t.world, 1), leased);
     CHECK_INT(tr_link(&t, GR_ALGO_FLAT, 0), 0);
-    CHECK(tr_leased(&w, 1) > leased);
-    leased = tr_leased(&w, 1);
+    CHECK(tr_leased(t.world, 1) > leased);
+    leased = tr_leased(t.world, 1);
     for (k = 0; k < sizeof(later) / sizeof(later[0]); k++) {
         CHECK_INT(tr_link(&t, later[k], 3), 0);
-        CHECK_INT(tr_leased(&w, 1), leased);
+        CHECK_INT(tr_leased(t.world, 1), leased);
         tc_try(&t, later[k]);
     }
     /* only trees have other links for another root */
     CHECK_INT(tr_state(&t, 2, GR_ALGO_TREE, 3), GR_LINKS_THERE);
     CHECK_INT(tr_state(&t, 2, GR_ALGO_TREE, 1), GR_LINKS_NONE);
     CHECK_INT(tr_state(&t, 2, GR_ALGO_RING, 1), GR_LINKS_THERE);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }
 
 void the_fewest_channels_are_used(void)
 {
-    struct tr_world w;
     struct tr_team t;
     int r;
 
-    tr_open(&w, 3, NULL);
-    tr_make(&t, &w, &small);
+    tr_set_up(&t, 3, &small, TR_NO_LINKS);
     CHECK_INT(t.ranks[0]->usable, 2);
     t.ranks[2]->usable = 1; /* as if its device were smaller */
     CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
@@ -115,8 +109,7 @@ void the_fewest_channels_are_used(void)
         CHECK_INT(t.ranks[r]->usable, 1);
     }
     tc_try(&t, GR_ALGO_RING);
-    tr_leave(&t);
-    tr_close(&w);
+    tr_tear_down(&t);
 }
 
 /* ---- refusals ---- */
@@ -125,9 +118,9 @@ void the_fewest_channels_are_used(void)
  * All ranks see the error, nothing stays leased, the team can be left, and one of a smaller shape
  * works after it.
  */
-static void refused(struct tr_world *w, struct tr_team *t, enum gr_algo algo, int error,
-                    const struct tr_shape *next)
+static void refused(struct tr_team *t, enum gr_algo algo, int error)
 {
+    struct tr_world *w = t->world;
     int r;
 
     CHECK_INT(tr_link(t, algo, 0), error);
@@ -137,7 +130,7 @@ static void refused(struct tr_world *w, struct tr_team *t, enum gr_algo algo, in
     }
     t->carried = NULL;
     tr_leave(t);
-    tr_make(t, w, next);
+    tr_make(t, w, &small);
     tc_try(t, algo);
     tr_leave(t);
     tr_close(w);
@@ -152,7 +145,7 @@ void a_pools_bound_is_reached(void)
 
     tr_open(&w, 4, &bounds);
     tr_make(&t, &w, &large);
-    refused(&w, &t, GR_ALGO_RING, GR_ERR_GPU_LIMIT, &small);
+    refused(&t, GR_ALGO_RING, GR_ERR_GPU_LIMIT);
     /* one rank's pool only: those before and behind it give back what they leased */
     tr_open(&w, 4, NULL);
     gr_gpu_pool_close(w.ranks[2].pool);
@@ -162,18 +155,16 @@ void a_pools_bound_is_reached(void)
     for (r = 0; r < 4; r++) {
         CHECK_INT(t.mine[r].gpu.status, 2 == r ? GR_ERR_GPU_LIMIT : 0);
     }
-    refused(&w, &t, GR_ALGO_RING, GR_ERR_GPU_LIMIT, &small);
+    refused(&t, GR_ALGO_RING, GR_ERR_GPU_LIMIT);
 }
 
 /* FAKECUDA_MEM=10 */
 void the_device_is_full(void)
 {
-    struct tr_world w;
     struct tr_team t;
 
-    tr_open(&w, 2, NULL);
-    tr_make(&t, &w, &large);
-    refused(&w, &t, GR_ALGO_RING, GR_ERR_GPU_SPACE, &small);
+    tr_set_up(&t, 2, &large, TR_NO_LINKS);
+    refused(&t, GR_ALGO_RING, GR_ERR_GPU_SPACE);
 }
 
 /* All that the device has left, in n allocations. */
@@ -206,19 +197,17 @@ void the_device_has_no_room_for_tables(void)
     while (n > 0) {
         gr_gpu_free(w.ranks[0].gpu, taken[--n]);
     }
-    refused(&w, &t, GR_ALGO_TREE, GR_ERR_GPU_SPACE, &small);
+    refused(&t, GR_ALGO_TREE, GR_ERR_GPU_SPACE);
 }
 
 void a_rank_has_no_device(void)
 {
     struct tr_shape lacking = small;
-    struct tr_world w;
     struct tr_team t;
 
     lacking.lacking = 1;
-    tr_open(&w, 4, NULL);
-    tr_make(&t, &w, &lacking);
-    refused(&w, &t, GR_ALGO_FLAT, GR_ERR_NODEVICE, &small);
+    tr_set_up(&t, 4, &lacking, TR_NO_LINKS);
+    refused(&t, GR_ALGO_FLAT, GR_ERR_NODEVICE);
 }
 
 /* What rank 1 was offered, or rank 2 answered, is of a segment that is not there. */
@@ -247,24 +236,20 @@ static void spoil_answer(struct tr_team *t, int answers)
 
 void an_offer_cannot_be_mapped(void)
 {
-    struct tr_world w;
     struct tr_team t;
 
-    tr_open(&w, 4, NULL);
-    tr_make(&t, &w, &small);
+    tr_set_up(&t, 4, &small, TR_NO_LINKS);
     t.carried = spoil_offer;
-    refused(&w, &t, GR_ALGO_TREE, GR_ERR_FOREIGN, &small);
+    refused(&t, GR_ALGO_TREE, GR_ERR_FOREIGN);
 }
 
 void an_answer_cannot_be_mapped(void)
 {
-    struct tr_world w;
     struct tr_team t;
 
-    tr_open(&w, 4, NULL);
-    tr_make(&t, &w, &small);
+    tr_set_up(&t, 4, &small, TR_NO_LINKS);
     t.carried = spoil_answer;
-    refused(&w, &t, GR_ALGO_RING, GR_ERR_FOREIGN, &small);
+    refused(&t, GR_ALGO_RING, GR_ERR_FOREIGN);
 }
 
 /*
@@ -273,20 +258,17 @@ void an_answer_cannot_be_mapped(void)
  */
 void the_driver_fails_while_links_are_made(void)
 {
-    struct tr_world w;
     struct tr_team t;
     unsigned after;
 
     for (after = 0; after < 4; after++) { /* two slabs, and two of answers */
-        tr_open(&w, 3, NULL);
-        tr_make(&t, &w, &small);
+        tr_set_up(&t, 3, &small, TR_NO_LINKS);
         td_fail(TD_ZERO, 1, after, 1, CUDA_ERROR_ILLEGAL_ADDRESS);
-        refused(&w, &t, GR_ALGO_RING, GR_ERR_CUDA, &small);
+        refused(&t, GR_ALGO_RING, GR_ERR_CUDA);
     }
-    tr_open(&w, 3, NULL);
-    tr_make(&t, &w, &small);
+    tr_set_up(&t, 3, &small, TR_NO_LINKS);
     td_fail(TD_COPY, 1, 0, TD_TRIES, CUDA_ERROR_ILLEGAL_ADDRESS);
-    refused(&w, &t, GR_ALGO_RING, GR_ERR_CUDA, &small);
+    refused(&t, GR_ALGO_RING, GR_ERR_CUDA);
 }
 
 /*
@@ -302,13 +284,13 @@ void host_links_are_refused(void)
 
     tr_open(&w, 2, &bounds);
     tr_make(&t, &w, &large);
-    refused(&w, &t, GR_ALGO_RING, GR_ERR_LIMIT, &small);
+    refused(&t, GR_ALGO_RING, GR_ERR_LIMIT);
     /* at the writer of two links, then at the reader of two */
     for (after = 0; after < 4; after++) {
         tr_open(&w, 2, NULL);
         tr_make(&t, &w, &small);
         td_fail(TD_PIN, 0, after, 1, CUDA_ERROR_OPERATING_SYSTEM);
-        refused(&w, &t, GR_ALGO_RING, GR_ERR_CUDA, &small);
+        refused(&t, GR_ALGO_RING, GR_ERR_CUDA);
     }
 }
 

@@ -10,23 +10,15 @@
 
 static const struct tr_shape shape = {.nchannels = 2, .nslots = 2, .slot_bytes = 256};
 
-struct nodes {
-    struct tr_world w;
-    struct tr_team t;
-};
-
-static void open_nodes(struct nodes *n, int p, int nodes, enum gr_algo algo)
+static void open_nodes(struct tr_team *t, int p, int nodes, int algo)
 {
     tn_open(nodes);
-    tr_open(&n->w, p, NULL);
-    tr_make(&n->t, &n->w, &shape);
-    CHECK_INT(tr_link(&n->t, algo, 0), 0);
+    tr_set_up(t, p, &shape, algo);
 }
 
-static void close_nodes(struct nodes *n)
+static void close_nodes(struct tr_team *t)
 {
-    tr_leave(&n->t);
-    tr_close(&n->w);
+    tr_tear_down(t);
     tn_close();
 }
 
@@ -37,25 +29,25 @@ static void close_nodes(struct nodes *n)
 void remote_links_lie_in_host_memory(void)
 {
     const struct gr_gpu_connection *out;
-    struct nodes n;
+    struct tr_team t;
     int r;
 
-    open_nodes(&n, 4, 2, GR_ALGO_ONESHOT);
+    open_nodes(&t, 4, 2, GR_ALGO_ONESHOT);
     for (r = 0; r < 4; r++) {
-        out = n.t.ranks[r]->out;
+        out = t.ranks[r]->out;
         CHECK(0 != out[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].valid_bytes &&
               0 == out[(r + 1) % 4].mapped.at);
         CHECK(0 == out[(r + 1) % 4].ends[GR_PROTOCOL_LL].slots); /* lines are not for networks */
         CHECK(0 == out[(r + 2) % 4].ends[GR_PROTOCOL_SIMPLE].valid_bytes &&
               0 != out[(r + 2) % 4].mapped.at);
         /* the reader counts nothing */
-        CHECK(0 == n.t.ranks[r]->in[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].valid_bytes);
+        CHECK(0 == t.ranks[r]->in[(r + 1) % 4].ends[GR_PROTOCOL_SIMPLE].valid_bytes);
     }
-    tc_try(&n.t, GR_ALGO_ONESHOT);
-    tr_leave(&n.t);
-    tr_make(&n.t, &n.w, &shape); /* in the memory of the last */
-    tc_try(&n.t, GR_ALGO_ONESHOT);
-    close_nodes(&n);
+    tc_try(&t, GR_ALGO_ONESHOT);
+    tr_leave(&t);
+    tr_make(&t, t.world, &shape); /* in the memory of the last */
+    tc_try(&t, GR_ALGO_ONESHOT);
+    close_nodes(&t);
 }
 
 /*
@@ -64,16 +56,17 @@ void remote_links_lie_in_host_memory(void)
  */
 static void check_slots(int on_devices, int flushed, const struct tr_bounds *bounds)
 {
+    struct tr_world w;
+    struct tr_team t;
     size_t before;
-    struct nodes n;
     int r;
 
     tn_open(2);
-    tr_open(&n.w, 2, bounds);
-    tr_make(&n.t, &n.w, &shape);
-    CHECK_INT(tr_link(&n.t, GR_ALGO_RING, 0), 0);
+    tr_open(&w, 2, bounds);
+    tr_make(&t, &w, &shape);
+    CHECK_INT(tr_link(&t, GR_ALGO_RING, 0), 0);
     for (r = 0; r < 2; r++) {
-        const struct gr_gpu_team *team = n.t.ranks[r];
+        const struct gr_gpu_team *team = t.ranks[r];
         struct gr_fifo out = gr_gpu_remote_fifo(team, &team->out[!r], 1),
                        in = gr_gpu_remote_fifo(team, &team->in[!r], 0);
 
@@ -81,11 +74,11 @@ static void check_slots(int on_devices, int flushed, const struct tr_bounds *bou
         CHECK(NULL == out.gpu.flush && (NULL != in.gpu.flush) == flushed);
         /* in and out, of two channels */
         before = on_devices ? 4 * shape.nslots * shape.slot_bytes : 0;
-        CHECK_INT(gpu_pool_usage(n.w.ranks[r].pool).leased, before);
+        CHECK_INT(gpu_pool_usage(w.ranks[r].pool).leased, before);
     }
-    tc_try(&n.t, GR_ALGO_RING);
+    tc_try(&t, GR_ALGO_RING);
     CHECK_INT(td_calls(TD_FLUSH, 0) + td_calls(TD_FLUSH, 1) > 0, flushed);
-    close_nodes(&n);
+    close_nodes(&t);
 }
 
 void remote_slots_lie_on_devices(void)
@@ -112,21 +105,16 @@ void slots_find_no_room_on_devices(void)
 /* The driver fails rank 0's node: its link fails, and whoever drives the calls gives them up. */
 void a_flush_fails_and_the_calls_abort(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .algo = GR_ALGO_RING,
-                                     .kind = EX_F64_SUM,
-                                     .nchannels = 2,
-                                     .count = 1000,
-                                     .seed = 4};
+    static const struct ex_case c = TC_CASE(ALLREDUCE, RING, 0, F64_SUM, 2, 1000);
     struct tc_call calls[2];
-    struct nodes n;
+    struct tr_team t;
     int r, k;
 
-    open_nodes(&n, 2, 2, GR_ALGO_RING);
+    open_nodes(&t, 2, 2, GR_ALGO_RING);
     td_fail(TD_FLUSH, 0, 2, 1000000, CUDA_ERROR_UNKNOWN);
     tn_expect_failures();
     for (r = 0; r < 2; r++) {
-        CHECK_INT(tc_begin(&calls[r], &n.t, r, &c), 0);
+        CHECK_INT(tc_begin(&calls[r], &t, r, &c), 0);
     }
     for (k = 0; !tn_failed(0); k++) {
         CHECK_INT(tc_poll(&calls[k % 2]), GR_AGAIN);
@@ -137,24 +125,19 @@ void a_flush_fails_and_the_calls_abort(void)
         CHECK_INT(calls[r].op.launched, 0);
         tc_drop(&calls[r]);
     }
-    close_nodes(&n);
+    close_nodes(&t);
 }
 
 /* A root whose kernel is through: its call is not, as long as nobody takes what it has sent. */
 void a_call_is_over_when_all_is_sent(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_BCAST,
-                                     .algo = GR_ALGO_CHAIN,
-                                     .kind = EX_I32_SUM,
-                                     .nchannels = 1,
-                                     .count = 20,
-                                     .seed = 3};
+    static const struct ex_case c = TC_CASE(BCAST, CHAIN, 0, I32_SUM, 1, 20);
     struct tc_call calls[2];
-    struct nodes n;
+    struct tr_team t;
     int rank = -1;
 
-    open_nodes(&n, 2, 2, GR_ALGO_CHAIN);
-    CHECK_INT(tc_begin(&calls[0], &n.t, 0, &c), 0);
+    open_nodes(&t, 2, 2, GR_ALGO_CHAIN);
+    CHECK_INT(tc_begin(&calls[0], &t, 0, &c), 0);
     CHECK_INT(gr_gpu_op_unsent(&calls[0].op, &rank, 1), 0);
     while (!calls[0].op.kernel_done) {
         /* without the network */
@@ -164,7 +147,7 @@ void a_call_is_over_when_all_is_sent(void)
     CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN);
     CHECK_INT(gr_gpu_op_unsent(&calls[0].op, &rank, 1), 1);
     CHECK_INT(rank, 1);
-    CHECK_INT(tc_begin(&calls[1], &n.t, 1, &c), 0);
+    CHECK_INT(tc_begin(&calls[1], &t, 1, &c), 0);
     /* its node's network only: the other's takes nothing yet */
     while (GR_DONE != tc_poll(&calls[0])) {
         tn_progress(1);
@@ -172,25 +155,20 @@ void a_call_is_over_when_all_is_sent(void)
     tc_finish(&calls[1]);
     tc_end(&calls[0]);
     tc_end(&calls[1]);
-    close_nodes(&n);
+    close_nodes(&t);
 }
 
 /* Whoever drives the calls sees it, and gives them up; kernels leave, and slabs come back. */
 void a_connection_breaks_and_the_calls_abort(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .algo = GR_ALGO_RING,
-                                     .kind = EX_F64_SUM,
-                                     .nchannels = 2,
-                                     .count = 100000,
-                                     .seed = 4};
+    static const struct ex_case c = TC_CASE(ALLREDUCE, RING, 0, F64_SUM, 2, 100000);
     struct tc_call calls[3];
-    struct nodes n;
+    struct tr_team t;
     int r, k;
 
-    open_nodes(&n, 3, 3, GR_ALGO_RING);
+    open_nodes(&t, 3, 3, GR_ALGO_RING);
     for (r = 0; r < 3; r++) {
-        CHECK_INT(tc_begin(&calls[r], &n.t, r, &c), 0);
+        CHECK_INT(tc_begin(&calls[r], &t, r, &c), 0);
     }
     for (k = 0; k < 300; k++) {
         CHECK_INT(tc_poll(&calls[k % 3]), GR_AGAIN);
@@ -207,7 +185,7 @@ void a_connection_breaks_and_the_calls_abort(void)
         CHECK_INT(calls[r].op.launched, 0);
         tc_drop(&calls[r]);
     }
-    close_nodes(&n);
+    close_nodes(&t);
 }
 
 /*
@@ -216,21 +194,19 @@ void a_connection_breaks_and_the_calls_abort(void)
  */
 void remote_links_are_refused(void)
 {
-    struct nodes n;
+    struct tr_team t;
 
-    tn_open(2);
-    tr_open(&n.w, 4, NULL);
-    tr_make(&n.t, &n.w, &shape);
+    open_nodes(&t, 4, 2, TR_NO_LINKS);
     td_fail(TD_PIN, 2, 1, 1, CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(tr_link(&n.t, GR_ALGO_FLAT, 0) < 0);
-    CHECK_INT(tr_state(&n.t, 0, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
+    CHECK(tr_link(&t, GR_ALGO_FLAT, 0) < 0);
+    CHECK_INT(tr_state(&t, 0, GR_ALGO_FLAT, 0), GR_LINKS_REFUSED);
     td_fail(TD_PIN, 2, 0, 0, CUDA_SUCCESS);
-    tc_try(&n.t, GR_ALGO_RING);
-    close_nodes(&n);
+    tc_try(&t, GR_ALGO_RING);
+    close_nodes(&t);
 }
 
 /* A Bcast of four slots from node to node, rank 0 behind a gate. */
-static void begin_gated(struct nodes *n, struct tc_call calls[2], struct tc_gate *g)
+static void begin_gated(struct tr_team *t, struct tc_call calls[2], struct tc_gate *g)
 {
     static const struct ex_case c = {.coll = GR_COLL_BCAST,
                                      .algo = GR_ALGO_CHAIN,
@@ -241,9 +217,9 @@ static void begin_gated(struct nodes *n, struct tc_call calls[2], struct tc_gate
                                      .seed = 5};
     int r;
 
-    open_nodes(n, 2, 2, GR_ALGO_CHAIN);
+    open_nodes(t, 2, 2, GR_ALGO_CHAIN);
     for (r = 0; r < 2; r++) {
-        CHECK_INT(tc_begin(&calls[r], &n->t, r, &c), 0);
+        CHECK_INT(tc_begin(&calls[r], t, r, &c), 0);
     }
     gr_gpu_op_gate(&calls[0].op, &tc_gate, g);
 }
@@ -265,7 +241,7 @@ static uint64_t tail_of(const struct gr_gpu_team *team, const struct gr_gpu_conn
     return atomic_load(gr_gpu_remote_fifo(team, connection, writes).tail);
 }
 
-static void end_gated(struct nodes *n, struct tc_call calls[2])
+static void end_gated(struct tr_team *t, struct tc_call calls[2])
 {
     while (GR_AGAIN == gr_gpu_op_poll(&calls[0].op, &calls[0].moved) || !calls[0].op.gate.over) {
         tn_progress(0);
@@ -275,8 +251,8 @@ static void end_gated(struct nodes *n, struct tc_call calls[2])
     gr_gpu_op_end(&calls[0].op);
     tc_end(&calls[0]);
     tc_end(&calls[1]);
-    tc_try(&n->t, GR_ALGO_RING); /* and nothing is held back any more */
-    close_nodes(n);
+    tc_try(t, GR_ALGO_RING); /* and nothing is held back any more */
+    close_nodes(t);
 }
 
 /*
@@ -287,30 +263,30 @@ void what_is_for_other_nodes_waits_for_the_gate(void)
     struct tc_gate g = {.random = 1, .held = 1};
     const struct gr_gpu_connection *out, *in;
     struct tc_call calls[2];
-    struct nodes n;
+    struct tr_team t;
 
-    begin_gated(&n, calls, &g);
-    out = &n.t.ranks[0]->out[1];
-    in = &n.t.ranks[1]->in[0];
+    begin_gated(&t, calls, &g);
+    out = &t.ranks[0]->out[1];
+    in = &t.ranks[1]->in[0];
     poll_both(calls, 200);
     CHECK_INT(calls[0].op.args.launch, 0);
     g.held = GR_ERR_NET;
     CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_ERR_NET); /* the gate's error */
     g.held = 0;
-    while (tail_of(n.t.ranks[0], out, 1) < 2) { /* as many as there are slots */
+    while (tail_of(t.ranks[0], out, 1) < 2) { /* as many as there are slots */
         poll_both(calls, 1);
     }
     poll_both(calls, 200);
-    CHECK_INT(tail_of(n.t.ranks[1], in, 0), 0);
+    CHECK_INT(tail_of(t.ranks[1], in, 0), 0);
     for (g.let = 1; g.let <= 4; g.let++) {
-        while (tail_of(n.t.ranks[1], in, 0) < (uint64_t) g.let) {
+        while (tail_of(t.ranks[1], in, 0) < (uint64_t) g.let) {
             poll_both(calls, 1);
         }
         poll_both(calls, 200);
-        CHECK_INT(tail_of(n.t.ranks[1], in, 0), g.let);
+        CHECK_INT(tail_of(t.ranks[1], in, 0), g.let);
         CHECK_INT(g.begun, g.let);
     }
-    end_gated(&n, calls);
+    end_gated(&t, calls);
 }
 
 /* Others may still need this rank when it has sent all that it has. */
@@ -318,10 +294,10 @@ void the_end_waits_for_the_gate(void)
 {
     struct tc_gate g = {.random = 1, .let = 4};
     struct tc_call calls[2];
-    struct nodes n;
+    struct tr_team t;
     int k;
 
-    begin_gated(&n, calls, &g);
+    begin_gated(&t, calls, &g);
     while (!calls[0].op.gate.started) {
         poll_both(calls, 1);
     }
@@ -334,5 +310,5 @@ void the_end_waits_for_the_gate(void)
         CHECK_INT(gr_gpu_op_poll(&calls[0].op, &calls[0].moved), GR_AGAIN);
     }
     g.held = 0;
-    end_gated(&n, calls);
+    end_gated(&t, calls);
 }

@@ -268,3 +268,22 @@ int tr_link(struct tr_team *t, enum gr_algo algo, int root)
     tr_each(p, end, t);
     return t->agreed.gpu.status;
 }
+
+/* ---- rows ---- */
+
+void tr_set_up(struct tr_team *t, int p, const struct tr_shape *shape, int algo)
+{
+    static struct tr_world world;
+
+    tr_open(&world, p, NULL);
+    tr_make(t, &world, shape);
+    if (TR_NO_LINKS != algo) {
+        CHECK_INT(tr_link(t, (enum gr_algo) algo, 0), 0);
+    }
+}
+
+void tr_tear_down(struct tr_team *t)
+{
+    tr_leave(t);
+    tr_close(t->world);
+}

@@ -102,4 +102,12 @@ int tr_state(const struct tr_team *t, int rank, enum gr_algo algo, int root);
 void tr_leave_rank(struct tr_team *t, int rank);
 void tr_leave(struct tr_team *t);
 
+/*
+ * What most rows begin and end with: the row's world, a team of p ranks, and the links of an
+ * algorithm.
+ */
+enum { TR_NO_LINKS = -1 };
+void tr_set_up(struct tr_team *t, int p, const struct tr_shape *shape, int algo);
+void tr_tear_down(struct tr_team *t);
+
 #endif

@@ -14,15 +14,13 @@
 static const struct tr_shape shape = {.nchannels = 2, .nslots = 2, .slot_bytes = 256};
 
 struct stage {
-    struct tr_world w;
     struct tr_team t;
     struct tc_call calls[TR_RANKS];
 };
 
 static void open_stage(struct stage *s, int p, const struct ex_case *c)
 {
-    tr_open(&s->w, p, NULL);
-    tr_make(&s->t, &s->w, &shape);
+    tr_set_up(&s->t, p, &shape, TR_NO_LINKS);
     CHECK_INT(tr_link(&s->t, (enum gr_algo) c->algo, c->root), 0);
 }
 
@@ -31,21 +29,20 @@ static void next_team(struct stage *s, enum gr_algo algo, const size_t *held)
 {
     int r;
 
-    tr_make(&s->t, &s->w, &shape);
+    tr_make(&s->t, s->t.world, &shape);
     tc_try(&s->t, algo);
-    for (r = 0; r < s->w.p; r++) {
-        CHECK_INT(gpu_pool_usage(s->w.ranks[r].pool).held, held[r]);
+    for (r = 0; r < s->t.world->p; r++) {
+        CHECK_INT(gpu_pool_usage(s->t.world->ranks[r].pool).held, held[r]);
     }
-    tr_leave(&s->t);
-    tr_close(&s->w);
+    tr_tear_down(&s->t);
 }
 
 static void look_at_pools(const struct stage *s, size_t *held)
 {
     int r;
 
-    for (r = 0; r < s->w.p; r++) {
-        held[r] = gpu_pool_usage(s->w.ranks[r].pool).held;
+    for (r = 0; r < s->t.world->p; r++) {
+        held[r] = gpu_pool_usage(s->t.world->ranks[r].pool).held;
     }
 }
 
@@ -84,12 +81,7 @@ static void check_quiet(const struct tc_call *call)
  */
 void a_rank_never_begins_and_the_others_abort(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .algo = GR_ALGO_RING,
-                                     .kind = EX_F64_SUM,
-                                     .nchannels = 2,
-                                     .count = 3000,
-                                     .seed = 1};
+    static const struct ex_case c = TC_CASE(ALLREDUCE, RING, 0, F64_SUM, 2, 3000);
     static const int begun[] = {0, 1, 3};
     size_t held[TR_RANKS];
     struct stage s;
@@ -117,13 +109,13 @@ void a_rank_never_begins_and_the_others_abort(void)
         tc_drop(&s.calls[begun[k]]);
     }
     tr_leave_rank(&s.t, 1);
-    CHECK(tr_leased(&s.w, 1) > 0); /* ranks 0 and 2 may still write there */
+    CHECK(tr_leased(s.t.world, 1) > 0); /* ranks 0 and 2 may still write there */
     tr_leave_rank(&s.t, 0);
     tr_leave_rank(&s.t, 2);
-    CHECK_INT(tr_leased(&s.w, 1), 0);
-    CHECK(tr_leased(&s.w, 0) > 0);
+    CHECK_INT(tr_leased(s.t.world, 1), 0);
+    CHECK(tr_leased(s.t.world, 0) > 0);
     tr_leave_rank(&s.t, 3);
-    CHECK_INT(tr_leased(&s.w, 0), 0);
+    CHECK_INT(tr_leased(s.t.world, 0), 0);
     next_team(&s, GR_ALGO_RING, held);
 }
 
@@ -134,24 +126,9 @@ void a_rank_never_begins_and_the_others_abort(void)
 void calls_are_aborted_anywhere(void)
 {
     static const struct ex_case cases[] = {
-        {.coll = GR_COLL_ALLREDUCE,
-         .algo = GR_ALGO_RING,
-         .kind = EX_I32_SUM,
-         .nchannels = 2,
-         .count = 9000,
-         .seed = 1},
-        {.coll = GR_COLL_BCAST,
-         .algo = GR_ALGO_CHAIN,
-         .root = 1,
-         .nchannels = 2,
-         .count = 20000,
-         .seed = 2},
-        {.coll = GR_COLL_REDUCE,
-         .algo = GR_ALGO_FLAT,
-         .kind = EX_I32_SUM,
-         .nchannels = 2,
-         .count = 5000,
-         .seed = 3},
+        TC_CASE(ALLREDUCE, RING, 0, I32_SUM, 2, 9000),
+        TC_CASE(BCAST, CHAIN, 1, I32_SUM, 2, 20000),
+        TC_CASE(REDUCE, FLAT, 0, I32_SUM, 2, 5000),
     };
     uint64_t seed = rng_seed(), polls;
     size_t held[TR_RANKS];
@@ -186,12 +163,7 @@ void calls_are_aborted_anywhere(void)
 /* Before the first launch, and between two. */
 void abort_needs_no_launch(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .algo = GR_ALGO_TREE,
-                                     .kind = EX_I32_SUM,
-                                     .nchannels = 2,
-                                     .count = 100,
-                                     .seed = 1};
+    static const struct ex_case c = TC_CASE(ALLREDUCE, TREE, 0, I32_SUM, 2, 100);
     size_t held[TR_RANKS];
     struct stage s;
     int r;
@@ -296,7 +268,7 @@ static void go_on(struct stage *s, const struct ex_case *c, const int *through, 
 {
     int k, left = 0, over[TR_RANKS];
 
-    for (k = 0; k < s->w.p; k++) {
+    for (k = 0; k < s->t.world->p; k++) {
         over[k] = through[k];
         if (late & 1u << k) {
             CHECK_INT(tc_begin(&s->calls[k], &s->t, k, c), 0);
@@ -305,19 +277,18 @@ static void go_on(struct stage *s, const struct ex_case *c, const int *through, 
         left += !over[k];
     }
     while (left > 0) {
-        for (k = 0; k < s->w.p; k++) {
+        for (k = 0; k < s->t.world->p; k++) {
             if (!over[k] && GR_DONE == tc_poll(&s->calls[k])) {
                 over[k] = 1;
                 left--;
             }
         }
     }
-    for (k = 0; k < s->w.p; k++) {
+    for (k = 0; k < s->t.world->p; k++) {
         CHECK_INT(waits(&s->calls[k], 0), 0);
         tc_end(&s->calls[k]);
     }
-    tr_leave(&s->t);
-    tr_close(&s->w);
+    tr_tear_down(&s->t);
 }
 
 /*
@@ -326,12 +297,7 @@ static void go_on(struct stage *s, const struct ex_case *c, const int *through, 
  */
 void those_waited_for_are_named(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_ALLREDUCE,
-                                     .algo = GR_ALGO_RING,
-                                     .kind = EX_I32_SUM,
-                                     .nchannels = 2,
-                                     .count = 500,
-                                     .seed = 1};
+    static const struct ex_case c = TC_CASE(ALLREDUCE, RING, 0, I32_SUM, 2, 500);
     static const int begun[] = {0, 1, 3};
     int through[TR_RANKS];
     struct stage s;
@@ -352,13 +318,7 @@ void those_waited_for_are_named(void)
 /* A star: all that have begun are through but the root. */
 void a_root_names_all_who_are_missing(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_REDUCE,
-                                     .algo = GR_ALGO_FLAT,
-                                     .root = 1,
-                                     .kind = EX_I32_SUM,
-                                     .nchannels = 2,
-                                     .count = 40,
-                                     .seed = 1};
+    static const struct ex_case c = TC_CASE(REDUCE, FLAT, 1, I32_SUM, 2, 40);
     static const int begun[] = {1, 3};
     int through[TR_RANKS];
     struct stage s;
@@ -378,12 +338,7 @@ void a_root_names_all_who_are_missing(void)
  */
 void a_writer_names_who_does_not_read(void)
 {
-    static const struct ex_case c = {.coll = GR_COLL_BCAST,
-                                     .algo = GR_ALGO_CHAIN,
-                                     .kind = EX_I8_SUM,
-                                     .nchannels = 1,
-                                     .count = 2000,
-                                     .seed = 1};
+    static const struct ex_case c = TC_CASE(BCAST, CHAIN, 0, I8_SUM, 1, 2000);
     static const int begun[] = {0, 2, 3};
     struct gr_gpu_report *report;
     int through[TR_RANKS];

@@ -191,24 +191,9 @@ static void more_blocks_than_are_resident(void)
 {
     static const struct tr_shape shape = {.nchannels = 3, .nslots = 2, .slot_bytes = 256};
     struct ex_case cases[] = {
-        {.coll = GR_COLL_ALLREDUCE,
-         .algo = GR_ALGO_RING,
-         .kind = EX_I32_SUM,
-         .nchannels = 3,
-         .count = 300,
-         .seed = 1},
-        {.coll = GR_COLL_BCAST,
-         .algo = GR_ALGO_CHAIN,
-         .root = 2,
-         .nchannels = 3,
-         .count = 500,
-         .seed = 2},
-        {.coll = GR_COLL_ALLREDUCE,
-         .algo = GR_ALGO_TREE,
-         .kind = EX_I8_SUM,
-         .nchannels = 3,
-         .count = 600,
-         .seed = 3},
+        TC_CASE(ALLREDUCE, RING, 0, I32_SUM, 3, 300),
+        TC_CASE(BCAST, CHAIN, 2, I32_SUM, 3, 500),
+        TC_CASE(ALLREDUCE, TREE, 0, I8_SUM, 3, 600),
     };
     unsigned launches = 0;
     struct tr_world w;
@@ -269,18 +254,8 @@ static void teams_in_the_opposite_order(void)
 {
     static const struct tr_shape shape = {.nchannels = 4, .nslots = 2, .slot_bytes = 256};
     struct opposite o = {.cases = {
-                             {.coll = GR_COLL_ALLREDUCE,
-                              .algo = GR_ALGO_RING,
-                              .kind = EX_F64_SUM,
-                              .nchannels = 4,
-                              .count = 400,
-                              .seed = 1},
-                             {.coll = GR_COLL_ALLGATHER,
-                              .algo = GR_ALGO_FLAT,
-                              .kind = EX_I32_SUM,
-                              .nchannels = 4,
-                              .count = 200,
-                              .seed = 2},
+                             TC_CASE(ALLREDUCE, RING, 0, F64_SUM, 4, 400),
+                             TC_CASE(ALLGATHER, FLAT, 0, I32_SUM, 4, 200),
                          }};
     struct tr_world w;
     int k;
