@@ -23,10 +23,9 @@
 /* A world that may have devices. host: whether calls in host memory are taken. */
 static struct rr_world *world_with_agreements(int n, bool host)
 {
-    struct rr_world *world = rr_world_new(n, (size_t) 64 << 20);
+    struct rr_world *world = new_world(n);
     int r;
 
-    assert_non_null(world);
     for (r = 0; r < n; r++) {
         world->ranks[r].comm.gpu = true;
         world->ranks[r].comm.params.value[GR_PARAM_HOST] = host;
@@ -100,9 +99,7 @@ static void calls_of_all_kinds(void **state)
         struct rr_world *world = world_with_agreements(n, true);
 
         rr_run(world, run_calls);
-        assert_int_equal(world->warnings, 0);
-        assert_int_equal(world->calls, n * (2 * NCASES + 3 * ((NCASES + 6) / 7)));
-        rr_world_free(world);
+        end_world(world, n * (2 * NCASES + 3 * ((NCASES + 6) / 7)), 0);
     }
 }
 
@@ -136,9 +133,7 @@ static void unwanted_in_host_memory(void **state)
     struct rr_world *world = world_with_agreements(3, false);
 
     rr_run(world, run_unwanted);
-    assert_int_equal(world->warnings, 0);
-    assert_int_equal(world->calls, 3 * (NCASES / 2 + NCASES));
-    rr_world_free(world);
+    end_world(world, 3 * (NCASES / 2 + NCASES), 0);
 }
 
 /* ---- an agreement and nothing else ---- */
@@ -169,9 +164,7 @@ static void agreement_only(void **state)
     struct rr_world *world = world_with_agreements(4, true);
 
     rr_run(world, run_asking);
-    assert_int_equal(world->warnings, 0);
-    assert_int_equal(world->calls, 4 * NCASES);
-    rr_world_free(world);
+    end_world(world, 4 * NCASES, 0);
 }
 
 /* ---- no memory for the set-up of links that all have agreed on ---- */
@@ -251,9 +244,7 @@ static void differing_calls(void **state)
 
             of_init = 1 == init;
             rr_run(world, run_differing);
-            assert_int_equal(world->calls, 0);
-            assert_int_equal(world->warnings, 1); /* the rank says so whose call it is */
-            rr_world_free(world);
+            end_world(world, 0, 1); /* the rank says so whose call it is */
         }
     }
 }

@@ -417,14 +417,26 @@ struct what case_of(size_t k, int n)
     return what;
 }
 
-void run_world(int n, void (*function)(struct rr_rank *rank), int calls)
+struct rr_world *new_world(int n)
 {
     struct rr_world *world = rr_world_new(n, (size_t) 64 << 20);
 
     assert_non_null(world);
-    rr_run(world, function);
-    assert_int_equal(world->calls, n * calls);
-    assert_int_equal(world->warnings, 0);
-    assert_int_equal(world->fallbacks, 0);
+    return world;
+}
+
+void end_world(struct rr_world *world, int calls, int warnings)
+{
+    assert_int_equal(world->calls, calls);
+    assert_int_equal(world->warnings, warnings);
     rr_world_free(world);
+}
+
+void run_world(int n, void (*function)(struct rr_rank *rank), int calls)
+{
+    struct rr_world *world = new_world(n);
+
+    rr_run(world, function);
+    assert_int_equal(world->fallbacks, 0);
+    end_world(world, n * calls, 0);
 }

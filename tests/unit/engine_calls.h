@@ -94,6 +94,12 @@ void call_restart(struct rr_rank *rank, struct call *const *calls, size_t n, uns
 
 /* ---- worlds ---- */
 
+/* n ranks with more shared memory than they need. */
+struct rr_world *new_world(int n);
+
+/* So many calls were counted by all ranks, and messages for the user. Frees it. */
+void end_world(struct rr_world *world, int calls, int warnings);
+
 /* Ranks whose calls all succeed, each of them `calls` ones, without a message for the user. */
 void run_world(int n, void (*function)(struct rr_rank *rank), int calls);
 

@@ -204,9 +204,8 @@ static void run_short_twice(struct rr_rank *rank)
 
 static void refused(void **state)
 {
-    struct rr_world *world = rr_world_new(3, (size_t) 64 << 20);
+    struct rr_world *world = new_world(3);
 
-    assert_non_null(world);
     rr_limit_pool(&world->ranks[POOR], (size_t) 512 << 10);
     rr_run(world, run_short_twice);
     assert_true(made_by[0] > 0 && made_by[0] < MOST);

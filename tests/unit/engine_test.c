@@ -196,9 +196,8 @@ static void calls_that_fail_at_their_end(void **state)
     int k;
 
     for (k = 0; k < 4; k++) {
-        struct rr_world *world = rr_world_new(2, (size_t) 64 << 20);
+        struct rr_world *world = new_world(2);
 
-        assert_non_null(world);
         unpacked = k < 2 ? 1 : 20000;
         rr_run(world, forms[k % 2]);
         assert_int_equal(world->calls, 0);
@@ -233,9 +232,8 @@ static void run_refused(struct rr_rank *rank)
 
 static void refused_links(void **state)
 {
-    struct rr_world *world = rr_world_new(4, (size_t) 64 << 20);
+    struct rr_world *world = new_world(4);
 
-    assert_non_null(world);
     rr_limit_pool(&world->ranks[POOR], 0);
     rr_run(world, run_refused);
     assert_int_equal(world->calls, 0);
@@ -274,14 +272,11 @@ static void broken_setup(void **state)
     int post;
 
     for (post = 1; post <= POSTS; post++) {
-        struct rr_world *world = rr_world_new(4, (size_t) 64 << 20);
+        struct rr_world *world = new_world(4);
 
-        assert_non_null(world);
         world->ranks[BROKEN].fail_post = post;
         rr_run(world, run_broken);
-        assert_int_equal(world->calls, 0);
-        assert_int_equal(world->warnings, 4); /* each rank says so once */
-        rr_world_free(world);
+        end_world(world, 0, 4); /* each rank says so once */
     }
 }
 
@@ -303,9 +298,8 @@ static void run_bereft(struct rr_rank *rank)
 /* To a rank that is known to have ended. */
 static void lost_in_setup(void **state)
 {
-    struct rr_world *world = rr_world_new(BROKEN + 2, (size_t) 64 << 20);
+    struct rr_world *world = new_world(BROKEN + 2);
 
-    assert_non_null(world);
     world->dead = BROKEN + 2;
     world->ranks[BROKEN].fail_post = 1;
     rr_run(world, run_bereft);
@@ -319,9 +313,8 @@ static void told_of_a_broken_setup(void **state)
     int open;
 
     for (open = 0; open < 2; open++) {
-        struct rr_world *world = rr_world_new(BROKEN + 2, (size_t) 64 << 20);
+        struct rr_world *world = new_world(BROKEN + 2);
 
-        assert_non_null(world);
         world->ranks[BROKEN].fail_post = 1;
         world->ranks[BROKEN].process.can_message = open;
         rr_run(world, run_bereft);
@@ -336,10 +329,9 @@ static void told_of_a_broken_setup(void **state)
 /* A world whose ranks may fetch messages; they are threads of this process. */
 static struct rr_world *fetching_world(int n)
 {
-    struct rr_world *world = rr_world_new(n, (size_t) 64 << 20);
+    struct rr_world *world = new_world(n);
     int r, k;
 
-    assert_non_null(world);
     for (r = 0; r < n; r++) {
         struct gr_comm *comm = &world->ranks[r].comm;
 
@@ -390,9 +382,7 @@ static void single_copy(void **state)
     world = fetching_world(4);
     rr_run(world, run_blocking);
     rr_run(world, run_pending);
-    assert_int_equal(world->calls, 4 * (NCASES + ROUNDS * (PENDING + 1)));
-    assert_int_equal(world->warnings, 0);
-    rr_world_free(world);
+    end_world(world, 4 * (NCASES + ROUNDS * (PENDING + 1)), 0);
 }
 
 /*
