@@ -218,22 +218,21 @@ static void keep_stuck(void)
     all_stuck = stuck;
 }
 
-/* 200 Mbit/s behind a burst, 15 us, 2 us a message. */
-static void use_network(double mbit, double latency_us, double message_us, double burst)
+/*
+ * A network of Mbit/s behind a burst of bytes, with microseconds for a message to arrive and for its
+ * sender. nodes: each rank's, as digits.
+ */
+static void use_network(double mbit, double latency_us, double message_us, double burst,
+                        const char *nodes)
 {
+    int r, o;
+
     memset(&sim, 0, sizeof(sim));
     sim.now = 1;
     sim.rate = mbit * 1e6 / 8;
     sim.latency = latency_us * 1e-6;
     sim.message = message_us * 1e-6;
     sim.burst = burst;
-}
-
-/* nodes: each rank's, as digits. */
-static void use_ranks(const char *nodes)
-{
-    int r, o;
-
     sim.n = (int) strlen(nodes);
     for (r = 0; r < sim.n; r++) {
         sim.node[r] = nodes[r] - '0';
@@ -251,6 +250,17 @@ static void use_ranks(const char *nodes)
         rank->comm.remote = rank->remote;
         rank->comm.rails = 1;
         rank->queue.comm = &rank->comm;
+    }
+}
+
+/* Ranks share cores, and have one for every second of times of so many seconds; 0: always. */
+static void share_cores(double turn)
+{
+    int r;
+
+    for (r = 0; r < sim.n; r++) {
+        sim.rank[r].comm.oversubscribed = true;
+        sim.rank[r].turn = turn;
     }
 }
 
@@ -457,8 +467,7 @@ static void measures_each_class_in_time(void **state)
                 }
                 /* a message of a train does not cost its sender more than the network */
                 use_network(rates[k], times[t].us, fmin(times[t].us / 5, 150000 / rates[k]),
-                            bursts[b]);
-                use_ranks(layouts[k % COUNT_OF(layouts)]);
+                            bursts[b], layouts[k % COUNT_OF(layouts)]);
                 took = run();
                 class = class_of(end_all());
                 assert_float_equal(class.mbit, rates[k], 0);
@@ -474,13 +483,11 @@ static void a_far_network_has_its_rate(void **state)
     static const double rates[] = {200, 1000};
     struct gr_network class;
     size_t k;
-    int r;
 
     for (k = 0; k < 2 * COUNT_OF(rates); k++) {
-        use_network(rates[k / 2], 5000, 3, 65536);
-        use_ranks("00112233");
-        for (r = 0; r < sim.n; r++) {
-            sim.rank[r].comm.oversubscribed = k % 2 > 0;
+        use_network(rates[k / 2], 5000, 3, 65536, "00112233");
+        if (k % 2 > 0) {
+            share_cores(0);
         }
         assert_true(run() < 0.4);
         class = class_of(end_all());
@@ -495,8 +502,7 @@ static void what_a_rank_knows_is_not_measured_again(void **state)
     struct gr_network known = network_of(3, 39000), found;
     long sends;
 
-    use_network(200, 15, 2, 65536);
-    use_ranks("00112233");
+    use_network(200, 15, 2, 65536, "00112233");
     sim.rank[5].process.network.network = known;
     (void) run();
     found = end_all();
@@ -516,8 +522,7 @@ static void the_lowest_rank_that_knows_counts(void **state)
 {
     struct gr_network one = network_of(3, 39000), other = network_of(50, 900), found;
 
-    use_network(200, 15, 2, 65536);
-    use_ranks("00112233");
+    use_network(200, 15, 2, 65536, "00112233");
     sim.rank[6].process.network.network = one;
     sim.rank[3].process.network.network = other;
     (void) run();
@@ -532,8 +537,7 @@ static void a_late_reply_does_not_count(void **state)
     int ms;
 
     for (ms = 0; ms < 12; ms++) {
-        use_network(200, 15, 2, 65536);
-        use_ranks("0011");
+        use_network(200, 15, 2, 65536, "0011");
         sim.rank[2].away[0] = sim.now + 1e-3 * ms;
         sim.rank[2].away[1] = sim.rank[2].away[0] + 0.06;
         (void) run();
@@ -548,16 +552,12 @@ static void ranks_that_share_cores_measure_the_rate(void **state)
 {
     static const double rates[] = {100, 200, 1000};
     size_t k;
-    int r, turn;
+    int turn;
 
     for (k = 0; k < COUNT_OF(rates); k++) {
         for (turn = 1; turn < 8; turn++) {
-            use_network(rates[k], 15, 2, 65536);
-            use_ranks("00112233");
-            for (r = 0; r < sim.n; r++) {
-                sim.rank[r].comm.oversubscribed = true;
-                sim.rank[r].turn = 1e-3 * turn;
-            }
+            use_network(rates[k], 15, 2, 65536, "00112233");
+            share_cores(1e-3 * turn);
             assert_true(run() < 0.3);
             assert_float_equal(class_of(end_all()).mbit, rates[k], 0);
         }
@@ -570,17 +570,13 @@ static void ranks_that_share_cores_measure_the_wire(void **state)
     static const double us[] = {15, 70, 5000}, classes[] = {20, 80, 5120};
     struct gr_network class;
     size_t k;
-    int r, tcp;
+    int tcp;
 
     for (k = 0; k < 2 * COUNT_OF(us); k++) {
         tcp = k % 2 > 0;
-        use_network(200, us[k / 2], 2, 65536);
-        use_ranks(layouts[k]);
+        use_network(200, us[k / 2], 2, 65536, layouts[k]);
         sim.tcp = tcp;
-        for (r = 0; r < sim.n; r++) {
-            sim.rank[r].comm.oversubscribed = true;
-            sim.rank[r].turn = 3e-3;
-        }
+        share_cores(3e-3);
         (void) run();
         class = shared_class_of(end_all());
         assert_float_equal(class.latency, tcp ? classes[k / 2] : 20, 0);
@@ -594,8 +590,7 @@ static void a_reply_that_is_too_late_ends_it(void **state)
     struct gr_network found;
     int r;
 
-    use_network(200, 15, 2, 65536);
-    use_ranks("0011");
+    use_network(200, 15, 2, 65536, "0011");
     sim.rank[2].away[0] = sim.now + 100e-6;
     sim.rank[2].away[1] = sim.now + 0.5;
     assert_true(run() < 0.51);
@@ -616,8 +611,7 @@ static void who_comes_late_changes_nothing(void **state)
     int r;
 
     for (r = 0; r < 4; r++) {
-        use_network(1000, 15, 2, 65536);
-        use_ranks("0011");
+        use_network(1000, 15, 2, 65536, "0011");
         sim.rank[r].away[1] = sim.now + 3;
         took = run();
         assert_true(took >= 3 && took < 3.021);
@@ -631,14 +625,12 @@ static void a_message_that_fails_ends_the_call(void **state)
     long k, all;
     int r, failed;
 
-    use_network(200, 15, 2, 65536);
-    use_ranks("0011");
+    use_network(200, 15, 2, 65536, "0011");
     (void) run();
     (void) end_all();
     all = sim.sends;
     for (k = 1; k <= all; k += 1 + k / 8) {
-        use_network(200, 15, 2, 65536);
-        use_ranks("0011");
+        use_network(200, 15, 2, 65536, "0011");
         sim.fails = k;
         (void) run();
         for (r = failed = 0; r < 4; r++) {
@@ -653,8 +645,7 @@ static void says_for_whom_it_waits(void **state)
 {
     char text[100];
 
-    use_network(200, 15, 2, 65536);
-    use_ranks("0011");
+    use_network(200, 15, 2, 65536, "0011");
     sim.rank[2].away[0] = sim.now + 200e-6;
     sim.rank[2].away[1] = INFINITY;
     (void) run();
@@ -699,32 +690,48 @@ static void the_model_gets_what_is_given_or_measured(void **state)
 /* What the model goes by, and no value that it does not use. */
 static void says_where_constants_come_from(void **state)
 {
-    struct gr_network measured = network_of(17, 950);
-    struct gr_comm comm = {.rails = 1};
+    static const struct {
+        int latency, mbit; /* given; 0: not */
+        bool oversubscribed;
+        struct gr_network measured;
+        const char *text;
+    } rows[] = {
+        {0, 0, false, {.latency = 0}, "built in: latency 20 us, 10000 Mbit/s"},
+        {50,
+         0,
+         false,
+         {.latency = 17, .mbit = 950},
+         "by parameters: latency 50 us; else measured: latency 17.0 us (class 20), 950 Mbit/s "
+         "(class 1000)"},
+        {50, 200, false, {.latency = 17, .mbit = 950}, "by parameters: latency 50 us, 200 Mbit/s"},
+        {0,
+         200,
+         false,
+         {.latency = 0},
+         "by parameters: 200 Mbit/s; else built in: latency 20 us, 10000 Mbit/s"},
+        {0,
+         0,
+         true,
+         {.latency = 17, .mbit = 950},
+         "measured: no latency, since ranks share cores (used: 20 us), 950 Mbit/s (class 1000)"},
+        {0,
+         0,
+         true,
+         {.latency = 17, .mbit = 950, .wire = 5021},
+         "measured: latency 5021.0 us by the round trip of TCP (used: 5120), 950 Mbit/s (class "
+         "1000)"},
+    };
     char text[300];
+    size_t k;
 
-    gr_comm_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
-    assert_string_equal(text, "built in: latency 20 us, 10000 Mbit/s");
-    comm.params.value[GR_PARAM_NODES_LATENCY] = 50;
-    gr_comm_network_text(&comm, &measured, text, sizeof(text));
-    assert_string_equal(text, "by parameters: latency 50 us; else measured: latency 17.0 us (class "
-                              "20), 950 Mbit/s (class 1000)");
-    comm.params.value[GR_PARAM_NODES_MBIT] = 200;
-    gr_comm_network_text(&comm, &measured, text, sizeof(text));
-    assert_string_equal(text, "by parameters: latency 50 us, 200 Mbit/s");
-    comm.params.value[GR_PARAM_NODES_LATENCY] = 0;
-    gr_comm_network_text(&comm, &(struct gr_network) {0}, text, sizeof(text));
-    assert_string_equal(text,
-                        "by parameters: 200 Mbit/s; else built in: latency 20 us, 10000 Mbit/s");
-    comm.params.value[GR_PARAM_NODES_MBIT] = 0;
-    comm.oversubscribed = true;
-    gr_comm_network_text(&comm, &measured, text, sizeof(text));
-    assert_string_equal(text, "measured: no latency, since ranks share cores (used: 20 us), 950 "
-                              "Mbit/s (class 1000)");
-    measured.wire = 5021;
-    gr_comm_network_text(&comm, &measured, text, sizeof(text));
-    assert_string_equal(text, "measured: latency 5021.0 us by the round trip of TCP (used: 5120), "
-                              "950 Mbit/s (class 1000)");
+    for (k = 0; k < COUNT_OF(rows); k++) {
+        struct gr_comm comm = {.rails = 1, .oversubscribed = rows[k].oversubscribed};
+
+        comm.params.value[GR_PARAM_NODES_LATENCY] = rows[k].latency;
+        comm.params.value[GR_PARAM_NODES_MBIT] = rows[k].mbit;
+        gr_comm_network_text(&comm, &rows[k].measured, text, sizeof(text));
+        assert_string_equal(text, rows[k].text);
+    }
 }
 
 int main(void)

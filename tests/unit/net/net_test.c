@@ -74,9 +74,8 @@ static void a_flush_fails(void **state)
     struct pipe p, other;
 
     gs_begin(1);
-    open_pipe(&p, 0, 1, 4, 4);
-    open_pipe(&other, 2, 0, 4, 4);
-    assert_int_equal(join(&p, 0) | join(&p, 1) | join(&other, 0) | join(&other, 1), 0);
+    open_joined(&p, 0, 1, 4, 4);
+    open_joined(&other, 2, 0, 4, 4);
     gs_broken = 1;
     push(&p);
     while (0 == gr_net_link_status(p.net[1])) {
@@ -98,8 +97,7 @@ static void most_slots_are_used(void **state)
     int k;
 
     post_ways.lazy = 0;
-    open_pipe(&p, 0, 1, GR_MAX_SLOTS, GR_MAX_SLOTS);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    open_joined(&p, 0, 1, GR_MAX_SLOTS, GR_MAX_SLOTS);
     for (k = 0; k < 5000; k++) {
         push(&p);
         progress(k % 2);
@@ -123,12 +121,9 @@ static void answers_carry_credits(void **state)
     struct pipe there, back, alone;
     int k, before;
 
-    open_pipe(&there, 0, 1, 4, 4);
-    open_pipe(&back, 1, 0, 3, 3);
-    open_pipe(&alone, 0, 1, 4, 4);
-    assert_int_equal(join(&there, 0) | join(&there, 1) | join(&back, 0) | join(&back, 1) |
-                         join(&alone, 0) | join(&alone, 1),
-                     0);
+    open_joined(&there, 0, 1, 4, 4);
+    open_joined(&back, 1, 0, 3, 3);
+    open_joined(&alone, 0, 1, 4, 4);
     before = post_credits;
     for (k = 1; k <= 100; k++) {
         struct pipe *one[2] = {&there, &back};
@@ -172,8 +167,7 @@ static void what_was_pushed_before_leaving_arrives(void **state)
     int round, k;
 
     for (round = 0; round < 40; round++) {
-        open_pipe(&p, 0, 2, 5, 3);
-        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        open_joined(&p, 0, 2, 5, 3);
         for (k = 0; k < 5; k++) {
             push(&p);
         }
@@ -234,8 +228,7 @@ static void a_reader_that_has_left_frees_its_writer(void **state)
     int round, k;
 
     for (round = 0; round < 40; round++) {
-        open_pipe(&p, 1, 0, 4, 4);
-        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        open_joined(&p, 1, 0, 4, 4);
         for (k = (int) post_random(60); k > 0; k--) {
             push(&p);
             progress((int) post_random(POST_ENDS));
@@ -251,8 +244,7 @@ static void a_reader_that_has_left_holds_no_slots(void **state)
     struct pipe p;
     int k;
 
-    open_pipe(&p, 0, 1, 4, 4);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    open_joined(&p, 0, 1, 4, 4);
     push(&p);
     gr_net_link_close(p.net[1]);
     for (k = 0; k < 500; k++) {
@@ -293,8 +285,7 @@ static void what_was_pushed_first_is_sent_first(void **state)
 
     for (round = 0; round < 50; round++) {
         for (k = 0; k < N; k++) {
-            open_pipe(&p[k], 0, 1 + k % 2, MOST, MOST);
-            assert_int_equal(join(&p[k], 0) | join(&p[k], 1), 0);
+            open_joined(&p[k], 0, 1 + k % 2, MOST, MOST);
         }
         shuffle(order, N);
         slots = 1 + (int) post_random(MOST);
@@ -356,11 +347,9 @@ static void idle_links_are_not_looked_at(void **state)
     int k;
 
     for (k = 0; k < IDLE; k++) {
-        open_pipe(&idle[k], 0, 1, 4, 4);
-        assert_int_equal(join(&idle[k], 0) | join(&idle[k], 1), 0);
+        open_joined(&idle[k], 0, 1, 4, 4);
     }
-    open_pipe(&busy, 0, 1, 4, 4);
-    assert_int_equal(join(&busy, 0) | join(&busy, 1), 0);
+    open_joined(&busy, 0, 1, 4, 4);
     for (k = 0; k < IDLE; k++) {
         for (push(&idle[k]); idle[k].done[1] < 1; pop(&idle[k])) {
             progress((int) post_random(POST_ENDS));
@@ -388,8 +377,7 @@ static void a_held_link_needs_no_doorbell(void **state)
     struct pipe p;
     int side;
 
-    open_pipe(&p, 0, 1, 3, 5);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    open_joined(&p, 0, 1, 3, 5);
     for (side = 0; side < 2; side++) {
         p.link[side].bell = NULL;
         gr_doorbell_hold(&p.net[side]->bell, 1);
@@ -438,8 +426,7 @@ static void doorbells_ring_from_another_thread(void **state)
     time_t since = time(NULL);
 
     post_ways = (struct post_ways) {0};
-    open_pipe(&p, 0, 1, 32, 32);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    open_joined(&p, 0, 1, 32, 32);
     assert_int_equal(pthread_create(&thread, NULL, push_all, &p), 0);
     while (seen < PUSHES) {
         moved = 0;
@@ -494,13 +481,9 @@ static void a_broken_connection_fails_its_links(void **state)
     int round, k, side;
 
     for (round = 0; round < 30; round++) {
-        open_pipe(&broken[0], 0, 1, 4, 4);
-        open_pipe(&broken[1], 1, 0, 4, 2);
-        open_pipe(&whole, 0, 2, 3, 3);
-        for (side = 0; side < 2; side++) {
-            assert_int_equal(join(&broken[0], side) | join(&broken[1], side) | join(&whole, side),
-                             0);
-        }
+        open_joined(&broken[0], 0, 1, 4, 4);
+        open_joined(&broken[1], 1, 0, 4, 2);
+        open_joined(&whole, 0, 2, 3, 3);
         for (k = (int) post_random(200); k > 0; k--) {
             one_of(&broken[post_random(2)]);
             one_of(&whole);
@@ -537,8 +520,7 @@ static void a_closed_link_ends_with_its_connection(void **state)
     struct pipe p;
     int k;
 
-    open_pipe(&p, 0, 1, 4, 2);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    open_joined(&p, 0, 1, 4, 2);
     for (k = 0; k < 4; k++) {
         push(&p);
     }
@@ -562,8 +544,7 @@ static void networks_may_end_before_their_links(void **state)
     int round, n;
 
     for (round = 0; round < 20; round++) {
-        open_pipe(&p, 0, 1, 4, 4);
-        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        open_joined(&p, 0, 1, 4, 4);
         for (n = (int) post_random(100); n > 0; n--) {
             one_of(&p);
         }

@@ -119,6 +119,13 @@ static inline int join(struct pipe *p, int side)
                             0 == side ? "the reader" : "the writer");
 }
 
+static inline void open_joined(struct pipe *p, int from, int to, uint32_t writer_slots,
+                               uint32_t reader_slots)
+{
+    open_pipe(p, from, to, writer_slots, reader_slots);
+    assert_int_equal(join(p, 0) | join(p, 1), 0);
+}
+
 static inline void progress(int net)
 {
     uint64_t moved = 0;

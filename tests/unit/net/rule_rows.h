@@ -26,8 +26,7 @@ static void what_breaks_the_rules_is_refused(void **state)
         struct pipe p;
         int n;
 
-        open_pipe(&p, 0, 1, 4, 4);
-        assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+        open_joined(&p, 0, 1, 4, 4);
         for (n = 0; n < 1000; n++) { /* 4 have come, 2 were read and told: 4 and 5 may come */
             p.done[0] < 4 ? push(&p) : progress(n % 2);
             p.done[1] < 2 ? pop(&p) : progress(n % 2);
@@ -63,8 +62,7 @@ static void what_is_being_received_does_not_come_again(void **state)
     struct pipe p;
     int on_gpu;
 
-    open_pipe(&p, 0, 1, 4, 4);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    open_joined(&p, 0, 1, 4, 4);
     head.link = p.handle[1].link;
     head.seq = 1;
     assert_non_null(gr_net_get_recv_buffer(nets[1], &head, 8, &on_gpu));
@@ -81,8 +79,7 @@ static void what_could_not_be_received_fails_its_link(void **state)
     struct pipe p;
     int on_gpu;
 
-    open_pipe(&p, 0, 1, 4, 4);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    open_joined(&p, 0, 1, 4, 4);
     head.link = p.handle[1].link;
     assert_non_null(gr_net_get_recv_buffer(nets[1], &head, 8, &on_gpu));
     gr_net_recv_done(nets[1], &head, GR_ERR_LOST);
@@ -111,8 +108,7 @@ static void wrong_credits_are_ignored(void **state)
     struct gr_net_head head = {.kind = GR_NET_CREDIT};
     struct pipe p;
 
-    open_pipe(&p, 0, 1, 4, 2);
-    assert_int_equal(join(&p, 0) | join(&p, 1), 0);
+    open_joined(&p, 0, 1, 4, 2);
     head.link = p.handle[0].link;
     while (p.done[1] < 300) {
         if (p.done[1] > 10 && 0 == post_random(20)) {
@@ -134,11 +130,9 @@ static void messages_for_links_that_are_gone_are_dropped(void **state)
     struct pipe old, young;
     int k;
 
-    open_pipe(&old, 0, 1, 2, 2);
-    assert_int_equal(join(&old, 0) | join(&old, 1), 0);
+    open_joined(&old, 0, 1, 2, 2);
     close_pipe(&old, 0);
-    open_pipe(&young, 0, 1, 2, 2); /* in its place */
-    assert_int_equal(join(&young, 0) | join(&young, 1), 0);
+    open_joined(&young, 0, 1, 2, 2); /* in its place */
     assert_int_equal((uint32_t) old.handle[1].link, (uint32_t) young.handle[1].link);
     for (k = 0; k < 3; k++) {
         head.link = 0 == k ? old.handle[1].link : 1 == k ? 77 : old.handle[0].link;
