@@ -7,19 +7,25 @@
 
 #include <string.h>
 
+/* Unsigned integers wrap as signed ones do. */
+#define SUM(name, type)                           \
+    static void name(void *sum, const void *elem) \
+    {                                             \
+        type a, b;                                \
+                                                  \
+        memcpy(&a, sum, sizeof(a));               \
+        memcpy(&b, elem, sizeof(b));              \
+        a = (type) (a + b);                       \
+        memcpy(sum, &a, sizeof(a));               \
+    }
+SUM(sum_i32, uint32_t)
+SUM(sum_i8, uint8_t)
+SUM(sum_f64, double)
+SUM(sum_f32, float)
+
 static void fill_i32(void *elem, uint64_t random)
 {
     memcpy(elem, &random, 4);
-}
-
-static void sum_i32(void *sum, const void *elem)
-{
-    uint32_t a, b;
-
-    memcpy(&a, sum, 4);
-    memcpy(&b, elem, 4);
-    a += b;
-    memcpy(sum, &a, 4);
 }
 
 static void fill_i8(void *elem, uint64_t random)
@@ -27,27 +33,11 @@ static void fill_i8(void *elem, uint64_t random)
     *(unsigned char *) elem = (unsigned char) random;
 }
 
-static void sum_i8(void *sum, const void *elem)
-{
-    *(unsigned char *) sum =
-        (unsigned char) (*(unsigned char *) sum + *(const unsigned char *) elem);
-}
-
 static void fill_f64(void *elem, uint64_t random)
 {
     double x = (double) (random % 20001) - 10000;
 
     memcpy(elem, &x, 8);
-}
-
-static void sum_f64(void *sum, const void *elem)
-{
-    double a, b;
-
-    memcpy(&a, sum, 8);
-    memcpy(&b, elem, 8);
-    a += b;
-    memcpy(sum, &a, 8);
 }
 
 static void fill_f32(void *elem, uint64_t random)
@@ -96,16 +86,6 @@ static void fill_f32_wild(void *elem, uint64_t random)
     }
     x = random & 1024 ? -x : x;
     memcpy(elem, &x, 4);
-}
-
-static void sum_f32(void *sum, const void *elem)
-{
-    float a, b;
-
-    memcpy(&a, sum, 4);
-    memcpy(&b, elem, 4);
-    a += b;
-    memcpy(sum, &a, 4);
 }
 
 static void fill_ordered(void *elem, uint64_t random)

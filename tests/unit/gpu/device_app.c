@@ -52,6 +52,14 @@ void app_use(int ordinal)
     APP(cuCtxSetCurrent, context);
 }
 
+CUcontext app_current(void)
+{
+    CUcontext context;
+
+    APP(cuCtxGetCurrent, &context);
+    return context;
+}
+
 CUcontext app_context(int ordinal)
 {
     CUdevice device;

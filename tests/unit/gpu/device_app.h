@@ -77,6 +77,7 @@ void app_must(const char *name, CUresult result);
  */
 void app_use(int ordinal);
 CUcontext app_context(int ordinal);
+CUcontext app_current(void);
 
 /* The kinds of memory that buffers come in. */
 enum app_memory {

@@ -55,14 +55,6 @@ static void call_everything(struct gr_gpus *gpus)
     gr_gpu_free(gpu, at);
 }
 
-static CUcontext current(void)
-{
-    CUcontext context;
-
-    APP(cuCtxGetCurrent, &context);
-    return context;
-}
-
 static void contexts_stay(void)
 {
     struct gr_gpus *gpus = open_gpus();
@@ -70,21 +62,21 @@ static void contexts_stay(void)
 
     app_start();
     call_everything(gpus); /* with none */
-    CHECK(NULL == current());
+    CHECK(NULL == app_current());
     app_use(1);
     own = app_context(0);
     call_everything(gpus); /* with one of the application's over another device's */
-    CHECK(own == current());
+    CHECK(own == app_current());
     CHECK_INT(gr_gpus_current(gpus), 0);
     APP(cuCtxPopCurrent, &popped);
     CHECK_INT(gr_gpus_current(gpus), 1);
     app_use(0);
     CHECK_INT(gr_gpus_current(gpus), 0);
     call_everything(gpus); /* with the very one that is used */
-    CHECK(get_gpu(gpus, 0)->context == current());
+    CHECK(get_gpu(gpus, 0)->context == app_current());
     gr_gpus_close(gpus);
     APP(cuCtxPopCurrent, &popped);
-    CHECK(NULL == current());
+    CHECK(NULL == app_current());
 }
 
 /* ---- making ready ---- */
@@ -218,23 +210,23 @@ static void a_bracket_makes_a_context_current_once(void)
     COUNT(gpus, cuDevicePrimaryCtxGetState);
     calls = 0;
     CHECK_INT(gr_gpu_bracket_open(gpu), 0);
-    CHECK(gpu->context == current());
+    CHECK(gpu->context == app_current());
     begin_a_call(stream, at, host);
     gr_gpu_bracket_close(gpu);
     CHECK_INT(calls, 6);
-    CHECK(own == current());
+    CHECK(own == app_current());
     CHECK_INT(gr_gpu_bracket_open(gpu), 0);
     CHECK_INT(gr_gpu_wait_default(get_gpu(gpus, 1)), 0);
-    CHECK(gpu->context == current());
+    CHECK(gpu->context == app_current());
     begin_a_call(stream, at, host);
     gr_gpu_bracket_close(gpu);
-    CHECK(own == current());
+    CHECK(own == app_current());
     fail_at = calls + 4; /* the push */
     CHECK(0 > gr_gpu_bracket_open(gpu));
-    CHECK(own == current());
+    CHECK(own == app_current());
     fail_at = 0;
     begin_a_call(stream, at, host); /* each by itself again */
-    CHECK(own == current());
+    CHECK(own == app_current());
     gpus->cuda = real;
     gr_gpu_stream_close(stream);
     gr_gpu_host_free(gpu, host);
@@ -284,7 +276,7 @@ static void making_ready_fails(void)
         CHECK(NULL == make_ready(gpus, &error));
         CHECK_INT(error, GR_ERR_GPU_SPACE);
         CHECK(NULL != strstr(gr_gpu_error(), words[step]));
-        CHECK(NULL == current());
+        CHECK(NULL == app_current());
         (void) get_gpu(gpus, 0);
         gr_gpus_close(gpus);
         APP(cuDevicePrimaryCtxGetState, 0, &flags, &active);

@@ -57,14 +57,6 @@ static inline long resident(void)
 
 /* ---- the peer ---- */
 
-static inline CUcontext current(void)
-{
-    CUcontext context;
-
-    APP(cuCtxGetCurrent, &context);
-    return context;
-}
-
 static inline int obey(struct sharer *s, const struct order *o, struct gr_ipc_mapped *slots)
 {
     struct gr_ipc_handle t;
@@ -101,7 +93,7 @@ static inline void serve(int in, int out, int ordinal)
     while (sizeof(order) == (n = (int) read(in, &order, sizeof(order)))) {
         struct reply reply = {.result = obey(&s, &order, slots)};
 
-        CHECK(before == current());
+        CHECK(before == app_current());
         reply.descriptors = descriptors();
         reply.resident = resident();
         reply.usage = ipc_cache_usage(s.share);

@@ -401,14 +401,6 @@ static void devices_that_are_apart(void)
 
 /* ---- contexts ---- */
 
-static CUcontext current(void)
-{
-    CUcontext context;
-
-    APP(cuCtxGetCurrent, &context);
-    return context;
-}
-
 /* The application's own, the primary one, none. */
 static void contexts_are_left_alone(void)
 {
@@ -421,15 +413,15 @@ static void contexts_are_left_alone(void)
         struct gr_ipc_handle t = handle_of(s.share, at[k], BYTES);
         struct gr_ipc_mapped m = map_handle(s.share, &t);
 
-        CHECK(before == current());
+        CHECK(before == app_current());
         t.of.process++;
         not_mapped(s.share, &t); /* the driver opens no handle of its own process */
         gr_ipc_cache_unmap(s.share, &m);
         gr_ipc_cache_trim(s.share);
-        CHECK(before == current());
+        CHECK(before == app_current());
         if (NULL != before) {
             APP(cuCtxPopCurrent, &before);
-            before = current();
+            before = app_current();
         }
     }
     CHECK(NULL == before);

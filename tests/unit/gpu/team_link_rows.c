@@ -211,45 +211,35 @@ void a_rank_has_no_device(void)
 }
 
 /* What rank 1 was offered, or rank 2 answered, is of a segment that is not there. */
+static int spoils_answers;
+
 static void spoil(struct tr_team *t, int answers)
 {
-    if (answers) {
+    if (answers && spoils_answers) {
         t->joins[2].in.gpu[0].reply.host.segment.token[0]++;
-    } else {
+    } else if (!answers && !spoils_answers) {
         t->joins[1].out.gpu[0].handle.host.segment.token[0]++;
     }
 }
 
-static void spoil_offer(struct tr_team *t, int answers)
+static void refused_spoilt(int answers, enum gr_algo algo)
 {
-    if (!answers) {
-        spoil(t, 0);
-    }
-}
+    struct tr_team t;
 
-static void spoil_answer(struct tr_team *t, int answers)
-{
-    if (answers) {
-        spoil(t, 1);
-    }
+    tr_set_up(&t, 4, &small, TR_NO_LINKS);
+    spoils_answers = answers;
+    t.carried = spoil;
+    refused(&t, algo, GR_ERR_FOREIGN);
 }
 
 void an_offer_cannot_be_mapped(void)
 {
-    struct tr_team t;
-
-    tr_set_up(&t, 4, &small, TR_NO_LINKS);
-    t.carried = spoil_offer;
-    refused(&t, GR_ALGO_TREE, GR_ERR_FOREIGN);
+    refused_spoilt(0, GR_ALGO_TREE);
 }
 
 void an_answer_cannot_be_mapped(void)
 {
-    struct tr_team t;
-
-    tr_set_up(&t, 4, &small, TR_NO_LINKS);
-    t.carried = spoil_answer;
-    refused(&t, GR_ALGO_RING, GR_ERR_FOREIGN);
+    refused_spoilt(1, GR_ALGO_RING);
 }
 
 /*
