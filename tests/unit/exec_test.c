@@ -2,10 +2,15 @@
 /*
  * The host executor on real links, and mailboxes beside it: every way and collective with data,
  * many at a time on the same links, in seeded orders of scheduling and in threads; copied through
- * slots and fetched from their senders. Seed: GPURING_SEED.
+ * slots and fetched from their senders, also where the kernel refuses that at any call of
+ * process_vm_readv and process_vm_writev, or after a part was copied. ld's --wrap puts the functions
+ * of this file before those of libc. Seed: GPURING_SEED.
  */
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "cmocka_test.h"
 
@@ -25,6 +30,57 @@ enum {
 };
 
 static uint64_t thinning;
+
+/* ---- the kernel ---- */
+
+static unsigned refused_in;           /* one in so many calls is refused; 0: none */
+static bool for_ever;                 /* with errors that say so, too */
+static atomic_ullong nrefused, drawn; /* calls refused; random numbers drawn */
+
+typedef ssize_t copy_fn(pid_t pid, const struct iovec *local, unsigned long nlocal,
+                        const struct iovec *remote, unsigned long nremote, unsigned long flags);
+copy_fn __real_process_vm_readv, __real_process_vm_writev, __wrap_process_vm_readv,
+    __wrap_process_vm_writev;
+
+/* The calls of the component have one vector each. */
+static ssize_t copy_or_refuse(copy_fn *real, pid_t pid, const struct iovec *local,
+                              const struct iovec *remote)
+{
+    static const int errors[] = {EFAULT, ENOMEM, EPERM, ESRCH, ENOSYS};
+    uint64_t random = seed + atomic_fetch_add(&drawn, 1) * 0x9e3779b97f4a7c15u;
+    struct iovec mine = *local, theirs = *remote;
+
+    if (0 == refused_in || 0 != rng_below(&random, refused_in)) {
+        return real(pid, local, 1, remote, 1, 0);
+    }
+    atomic_fetch_add(&nrefused, 1);
+    if (mine.iov_len > 1 && 0 == rng_below(&random, 2)) { /* the next call may be refused */
+        mine.iov_len = theirs.iov_len = mine.iov_len / 2;
+        return real(pid, &mine, 1, &theirs, 1, 0);
+    }
+    errno = errors[rng_below(&random, for_ever ? 5 : 2)];
+    return -1;
+}
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
+                                const struct iovec *remote, unsigned long nremote,
+                                unsigned long flags)
+{
+    (void) nlocal;
+    (void) nremote;
+    (void) flags;
+    return copy_or_refuse(__real_process_vm_readv, pid, local, remote);
+}
+
+ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nlocal,
+                                 const struct iovec *remote, unsigned long nremote,
+                                 unsigned long flags)
+{
+    (void) nlocal;
+    (void) nremote;
+    (void) flags;
+    return copy_or_refuse(__real_process_vm_writev, pid, local, remote);
+}
 
 /* ---- results ---- */
 
@@ -91,13 +147,30 @@ static void make_direct(struct ex_batch *b, const struct ex_world *w)
     }
 }
 
-/* All the cases that `visit` adds, in random order, in worlds of every size and geometry. */
-static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
+/* How data get to their receivers. */
+enum fetch { COPIED, FETCHED, REFUSED /* now and then */ };
+
+/* Run the batch in random order; then its world and itself are no more. */
+static void run_all(struct ex_world *w, struct ex_batch *b, enum ex_mode mode, enum fetch fetch)
+{
+    ex_shuffle(b);
+    if (REFUSED == fetch) {
+        refused_in = 1 + (unsigned) rng_below(&seed, 3);
+        for_ever = 0 == rng_below(&seed, 2);
+    }
+    run(w, b->cases, b->n, mode);
+    refused_in = 0; /* of set-ups */
+    ex_close(w);
+    free(b->cases);
+}
+
+/* All the cases that `visit` adds in worlds of every size and geometry. */
+static void sweep(ex_visit_fn visit, enum ex_mode mode, enum fetch fetch)
 {
     /* of direct plans: one piece of a line in a slot, few bytes that are no line, and many */
     static const struct geometry all[2][NGEOMETRIES] = {{{1, 2, 256}, {3, 4, 256}, {2, 2, 4096}},
                                                         {{1, 2, 128}, {3, 4, 96}, {2, 2, 4096}}};
-    const struct geometry *geometries = all[direct];
+    const struct geometry *geometries = all[COPIED != fetch];
     static const int sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 13};
     static const char *const tori[NGEOMETRIES][9] = {
         {[4] = "2x2", [8] = "4x2"},
@@ -106,8 +179,8 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
     struct ex_world w;
     size_t k, g;
 
-    thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) * (direct ? DIRECT : 1) *
-               (uint64_t) depth(SHORT, 1);
+    thinning = THINNING * (EX_THREADS == mode ? THREADS : STEPPED) *
+               (COPIED != fetch ? DIRECT : 1) * (uint64_t) depth(SHORT, 1);
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         for (g = 0; g < NGEOMETRIES; g++) {
             struct ex_batch b = {.random = &seed};
@@ -116,45 +189,82 @@ static void sweep(ex_visit_fn visit, enum ex_mode mode, int direct)
             open_world(&w, p, geometries[g].nchannels, geometries[g].nslots,
                        geometries[g].slot_bytes, torus ? tori[g][p] : "");
             ex_for_each_mode(&b, &w, visit);
-            if (direct) {
+            if (COPIED != fetch) {
                 make_direct(&b, &w);
             }
-            ex_shuffle(&b);
-            run(&w, b.cases, b.n, mode);
-            ex_close(&w);
-            free(b.cases);
+            run_all(&w, &b, mode, fetch);
         }
     }
 }
 
 static void every_schedule_is_right_in_any_order_of_ranks(void **state)
 {
-    sweep(add_sizes, EX_STEPPED, 0);
+    sweep(add_sizes, EX_STEPPED, COPIED);
 }
 
 static void every_schedule_is_right_in_threads(void **state)
 {
-    sweep(add_sizes, EX_THREADS, 0);
+    sweep(add_sizes, EX_THREADS, COPIED);
 }
 
 static void counts_may_be_zero_with_gaps_and_in_any_order(void **state)
 {
-    sweep(add_v_counts, EX_STEPPED, 0);
-    sweep(add_v_counts, EX_THREADS, 0);
+    sweep(add_v_counts, EX_STEPPED, COPIED);
+    sweep(add_v_counts, EX_THREADS, COPIED);
 }
 
 static void data_may_be_fetched_from_their_senders(void **state)
 {
     needs_to_fetch();
-    sweep(add_sizes, EX_STEPPED, 1);
-    sweep(add_v_counts, EX_STEPPED, 1);
+    sweep(add_sizes, EX_STEPPED, FETCHED);
+    sweep(add_v_counts, EX_STEPPED, FETCHED);
 }
 
 static void data_may_be_fetched_by_threads(void **state)
 {
     needs_to_fetch();
-    sweep(add_sizes, EX_THREADS, 1);
-    sweep(add_v_counts, EX_THREADS, 1);
+    sweep(add_sizes, EX_THREADS, FETCHED);
+    sweep(add_v_counts, EX_THREADS, FETCHED);
+}
+
+static void what_is_refused_comes_through_slots_in_any_order_of_ranks(void **state)
+{
+    needs_to_fetch();
+    atomic_store(&nrefused, 0);
+    sweep(add_sizes, EX_STEPPED, REFUSED);
+    sweep(add_v_counts, EX_STEPPED, REFUSED);
+    assert_true(atomic_load(&nrefused) > 0);
+}
+
+static void what_is_refused_comes_through_slots_in_threads(void **state)
+{
+    needs_to_fetch();
+    sweep(add_sizes, EX_THREADS, REFUSED);
+    sweep(add_v_counts, EX_THREADS, REFUSED);
+}
+
+/* A rank that waits until its step may begin answers the others. */
+static void what_is_refused_comes_through_slots_where_steps_are_timed(void **state)
+{
+    static const enum gr_step_sync syncs[] = {GR_SYNC_BARRIER, GR_SYNC_START};
+    size_t k, n;
+
+    needs_to_fetch();
+    thinning = (uint64_t) depth(8, 1);
+    for (k = 0; k < 2; k++) {
+        struct ex_batch b = {.random = &seed};
+        struct ex_world w;
+
+        open_world(&w, 3 + (int) k, 2 - (uint32_t) k, 2, 256, "");
+        ex_timers(&w, syncs[k]);
+        ex_for_each_mode(&b, &w, add_sizes);
+        make_direct(&b, &w);
+        for (n = 0; n < b.n; n++) { /* a barrier for each byte takes minutes */
+            b.cases[n].chunk_bytes =
+                b.cases[n].chunk_bytes < GR_CACHE_LINE ? 0 : b.cases[n].chunk_bytes;
+        }
+        run_all(&w, &b, EX_STEPPED, REFUSED);
+    }
 }
 
 static void add_long(struct ex_batch *b, const struct ex_world *w, int algo, enum gr_coll coll)
@@ -184,15 +294,13 @@ static void long_messages_are_fetched_in_blocks(void **state)
     int k;
 
     needs_to_fetch();
-    for (k = 0; k < 3; k++) {
+    for (k = 0; k < 6; k++) {
         struct ex_batch b = {.random = &seed};
 
-        open_world(&w, sizes[k], 1 + (uint32_t) k % 2, 2, 150000, "");
+        open_world(&w, sizes[k / 2], 1 + (uint32_t) k / 2 % 2, 2, 150000, "");
         ex_for_each_mode(&b, &w, add_long);
-        ex_shuffle(&b);
-        run(&w, b.cases, b.n / STEPPED, k % 2 ? EX_THREADS : EX_STEPPED);
-        ex_close(&w);
-        free(b.cases);
+        b.n /= STEPPED;
+        run_all(&w, &b, k / 2 % 2 ? EX_THREADS : EX_STEPPED, k % 2 ? REFUSED : FETCHED);
     }
 }
 
@@ -277,6 +385,9 @@ int main(void)
         cmocka_unit_test(counts_may_be_zero_with_gaps_and_in_any_order),
         cmocka_unit_test(data_may_be_fetched_from_their_senders),
         cmocka_unit_test(data_may_be_fetched_by_threads),
+        cmocka_unit_test(what_is_refused_comes_through_slots_in_any_order_of_ranks),
+        cmocka_unit_test(what_is_refused_comes_through_slots_in_threads),
+        cmocka_unit_test(what_is_refused_comes_through_slots_where_steps_are_timed),
         cmocka_unit_test(long_messages_are_fetched_in_blocks),
         cmocka_unit_test(timing_does_not_change_a_bit),
     };
