@@ -120,22 +120,6 @@ static void nobody_runs_further_ahead_than_the_sets(void **state)
     }
 }
 
-/* Readers that are ahead of one who has nothing to say are not in its way. */
-static void who_is_behind_waits_for_nobody(void **state)
-{
-    struct calls c;
-    int k;
-
-    calls_open(&c, GR_COLL_BCAST, 0, 3, 2, 0);
-    for (k = 0; k < 12; k++) {
-        (void) go(&c, 0);
-        assert_int_equal(go(&c, 1), 2 + k);
-        go_to(&c, 2, (size_t) k + 1);
-    }
-    assert_int_equal(go(&c, 2), 13);
-    calls_close(&c);
-}
-
 static void several_calls_may_be_posted_before_any_is_taken(void **state)
 {
     static const enum gr_coll colls[] = {GR_COLL_ALLREDUCE, GR_COLL_ALLGATHER,
@@ -316,7 +300,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_hold_what_they_were_made_for),
         cmocka_unit_test(nobody_runs_further_ahead_than_the_sets),
-        cmocka_unit_test(who_is_behind_waits_for_nobody),
         cmocka_unit_test(several_calls_may_be_posted_before_any_is_taken),
         cmocka_unit_test(another_call_is_an_error),
         cmocka_unit_test(input_and_output_may_overlap),

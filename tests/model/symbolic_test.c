@@ -156,59 +156,6 @@ static void test_small_totals(void **state)
     }
 }
 
-static void test_channels_and_orders(void **state)
-{
-    const struct subject *subject = *state;
-    uint64_t seed = rng_seed();
-    struct sym_case c;
-    uint32_t turn = 0;
-    int p, order;
-
-    for (p = 1; p <= depth(17, 40); p++) {
-        for (order = 0; order < SYM_NORDERS; order++) {
-            c = plain_case(subject, p);
-            for (c.nchannels = 1; c.nchannels <= 3; c.nchannels++, turn++) {
-                c.order = (enum sym_order) order;
-                c.seed = rng_next(&seed);
-                c.root = (int) (c.seed % (uint64_t) p);
-                c.slots = slot_counts[turn % 3];
-                c.in_place = can_be_in_place(subject->coll) && 0 != turn % 2;
-                sym_size(&c, chunks_of(subject, p, turn), turn % 2);
-                expect_ok(&c);
-            }
-        }
-    }
-}
-
-/*
- * The same case under every order of scheduling; sym_run() holds all of them against the same
- * values.
- */
-static void test_interleavings(void **state)
-{
-    const struct subject *subject = *state;
-    uint64_t seed = rng_seed();
-    uint32_t turn = 0;
-    struct sym_case c;
-    int p, policy, again;
-
-    for (p = 1; p <= depth(12, 24); p++) {
-        for (again = 0; again < 4; again++, turn++) {
-            c = plain_case(subject, p);
-            c.nchannels = 1 + turn % 3;
-            c.slots = slot_counts[turn / 3 % 3];
-            c.order = (enum sym_order)(turn % SYM_NORDERS);
-            c.root = rng_below(&seed, p);
-            c.seed = rng_next(&seed);
-            sym_size(&c, chunks_of(subject, p, turn), 0);
-            for (policy = 0; policy < SYM_NPOLICIES; policy++) {
-                c.policy = (enum sym_policy) policy;
-                expect_ok(&c);
-            }
-        }
-    }
-}
-
 /*
  * Blocks of any size, none included; with gaps between them and in any order where `displaced`.
  * Returns c's vector.
@@ -235,67 +182,17 @@ static void uneven_blocks(struct sym_case *c, uint64_t *seed, size_t *counts, si
     c->displs = displaced ? displs : NULL;
 }
 
-static void test_uneven_blocks(void **state)
-{
-    const struct subject *subject = *state;
-    size_t counts[SYM_MAX_RANKS], displs[SYM_MAX_RANKS];
-    uint64_t seed = rng_seed();
-    struct sym_case c;
-    int p, turn;
-
-    for (p = 1; p <= depth(12, 32); p++) {
-        for (turn = 0; turn < 18; turn++) {
-            c = plain_case(subject, p);
-            c.nchannels = 1 + (uint32_t) turn % 3;
-            c.slots = slot_counts[turn / 3 % 3];
-            c.order = (enum sym_order) rng_below(&seed, SYM_NORDERS);
-            c.policy = (enum sym_policy) rng_below(&seed, SYM_NPOLICIES);
-            c.in_place = can_be_in_place(c.coll) && 0 != turn % 2;
-            c.chunk_elems = c.slot_elems = 1 + rng_below(&seed, 8);
-            c.align = 1 + rng_below(&seed, 4);
-            c.seed = rng_next(&seed);
-            uneven_blocks(&c, &seed, counts, displs, GR_COLL_ALLGATHER == c.coll && 0 != turn % 4);
-            expect_ok(&c);
-        }
-    }
-}
-
-/*
- * Slots of another size than chunks: never full ones, and messages of several slots, which need
- * slots beyond those.
- */
-static void test_slot_sizes(void **state)
-{
-    static const size_t sizes[][3] = {
-        /* chunk, slot, slots */ {1, 4, 2}, {3, 5, 2}, {2, 1, 8}, {3, 2, 8}, {5, 2, 8}};
-    const struct subject *subject = *state;
-    struct sym_case c;
-    size_t k;
-    int p;
-
-    for (p = 1; p <= depth(17, 33); p++) {
-        for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-            c = plain_case(subject, p);
-            c.root = (int) k % p;
-            c.chunk_elems = sizes[k][0];
-            c.slot_elems = sizes[k][1];
-            c.slots = (uint32_t) sizes[k][2];
-            c.policy = (enum sym_policy)(k % SYM_NPOLICIES);
-            sym_size(&c, chunks_of(subject, p, (uint32_t) (k + (size_t) p)), 1);
-            expect_ok(&c);
-        }
-    }
-}
-
 /* A seeded sample of everything at once. */
 static void test_sample(void **state)
 {
     const struct subject *subject = *state;
     uint64_t seed = rng_seed() + 100 * subject->algo + subject->coll;
+    int uneven = GR_COLL_ALLGATHER == subject->coll || GR_COLL_REDUCE_SCATTER == subject->coll;
+    size_t counts[SYM_MAX_RANKS], displs[SYM_MAX_RANKS];
     struct sym_case c;
     int turn;
 
-    for (turn = 0; turn < depth(150, 1000); turn++) {
+    for (turn = 0; turn < depth(400, 2500); turn++) {
         c = plain_case(subject, 1 + rng_below(&seed, turn % 10 ? 20 : 80));
         c.root = rooted(subject) ? rng_below(&seed, c.p) : 0;
         c.nchannels = 1 + (uint32_t) rng_below(&seed, 3);
@@ -303,6 +200,10 @@ static void test_sample(void **state)
         c.slots = slot_counts[rng_below(&seed, 3)];
         c.chunk_elems = 1 + rng_below(&seed, 8);
         c.slot_elems = c.chunk_elems + rng_below(&seed, 3);
+        if (0 == turn % 4) { /* messages of up to three slots, which need slots beyond those */
+            c.slot_elems = (c.chunk_elems + 2) / 3;
+            c.slots = 8;
+        }
         c.align = 1 + rng_below(&seed, 4);
         c.slice_chunks = (uint32_t) rng_below(&seed, 2) << rng_below(&seed, 4);
         c.in_place = can_be_in_place(c.coll) && 0 != rng_below(&seed, 2);
@@ -310,6 +211,9 @@ static void test_sample(void **state)
         c.seed = rng_next(&seed);
         sym_size(&c, 1 + (uint32_t) rng_below(&seed, rooted(subject) ? 20 : 3),
                  rng_below(&seed, 9));
+        if (uneven && 0 != turn % 3) {
+            uneven_blocks(&c, &seed, counts, displs, GR_COLL_ALLGATHER == c.coll && turn % 3 > 1);
+        }
         expect_ok(&c);
     }
 }
@@ -321,11 +225,7 @@ static const struct property {
     {"p=1.., all roots, 2/4/8 slots, in and out of place", test_all},
     {"p=65.., a few roots", test_many_ranks},
     {"totals from 0, below and above p, 1..3 channels", test_small_totals},
-    {"1..3 channels, identical, reversed and shuffled orders", test_channels_and_orders},
-    {"any order of scheduling", test_interleavings},
-    {"uneven and empty blocks, gaps, any order of blocks", test_uneven_blocks},
-    {"slots larger and smaller than chunks", test_slot_sizes},
-    {"seeded sample of everything", test_sample},
+    {"any channels, orders of ranks and of scheduling, slots, sizes, blocks", test_sample},
 };
 
 #define NPROPERTIES (sizeof(properties) / sizeof(properties[0]))
@@ -345,10 +245,6 @@ int main(void)
         for (k = 0;
              k < NPROPERTIES && gr_algo_has(s->algo, s->coll) && gr_algo_fits(s->algo, 2, NULL);
              k++) {
-            if (test_uneven_blocks == properties[k].test &&
-                (rooted(s) || GR_COLL_ALLREDUCE == s->coll || GR_COLL_ALLTOALL == s->coll)) {
-                continue;
-            }
             snprintf(names[n], sizeof(names[n]), "%s %s: %s", gr_algo_name(s->algo),
                      gr_coll_name(s->coll), properties[k].name);
             tests[n] = (struct CMUnitTest) {names[n], properties[k].test, NULL, NULL, s};

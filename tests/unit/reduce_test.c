@@ -95,37 +95,6 @@ static void what_has_no_loop_is_not_found(void **state)
     }
 }
 
-#define ASSERT_WRAP(T, type, op, x, y, want)           \
-    do {                                               \
-        T a_[9], b_[9], d_[9];                         \
-        int i_;                                        \
-                                                       \
-        for (i_ = 0; i_ < 9; i_++) {                   \
-            a_[i_] = (T) (x);                          \
-            b_[i_] = (T) (y);                          \
-        }                                              \
-        gr_reduce_find(type, op)(d_, NULL, a_, b_, 9); \
-        for (i_ = 0; i_ < 9; i_++) {                   \
-            assert_true((T) (want) == d_[i_]);         \
-        }                                              \
-    } while (0)
-
-static void integers_wrap_around(void **state)
-{
-    ASSERT_WRAP(int8_t, GR_TYPE_I8, GR_OP_SUM, 100, 100, -56);
-    ASSERT_WRAP(uint8_t, GR_TYPE_U8, GR_OP_SUM, 200, 200, 144);
-    ASSERT_WRAP(int16_t, GR_TYPE_I16, GR_OP_SUM, 30000, 30000, -5536);
-    ASSERT_WRAP(uint16_t, GR_TYPE_U16, GR_OP_PROD, 65535, 65535, 1);
-    ASSERT_WRAP(int16_t, GR_TYPE_I16, GR_OP_PROD, -32768, -1, -32768);
-    ASSERT_WRAP(int32_t, GR_TYPE_I32, GR_OP_SUM, INT32_MAX, 1, INT32_MIN);
-    ASSERT_WRAP(int32_t, GR_TYPE_I32, GR_OP_PROD, INT32_MIN, -1, INT32_MIN);
-    ASSERT_WRAP(int64_t, GR_TYPE_I64, GR_OP_SUM, INT64_MIN, -1, INT64_MAX);
-    ASSERT_WRAP(int64_t, GR_TYPE_I64, GR_OP_PROD, INT64_MIN, -1, INT64_MIN);
-    ASSERT_WRAP(uint64_t, GR_TYPE_U64, GR_OP_SUM, UINT64_MAX, 2, 1);
-    ASSERT_WRAP(int8_t, GR_TYPE_I8, GR_OP_MIN, -1, 1, -1);
-    ASSERT_WRAP(uint8_t, GR_TYPE_U8, GR_OP_MIN, 255, 1, 1);
-}
-
 /*
  * min and max take the right operand when unordered or equal, in vectors and in what remains of
  * them.
@@ -334,7 +303,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_and_op_matches_the_reference),
         cmocka_unit_test(what_has_no_loop_is_not_found),
-        cmocka_unit_test(integers_wrap_around),
         cmocka_unit_test(float_min_and_max_take_the_right_operand_when_unordered),
         cmocka_unit_test(sources_are_combined_from_the_left),
         cmocka_unit_test(a_function_combines_in_the_same_order),
