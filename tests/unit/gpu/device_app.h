@@ -111,9 +111,6 @@ struct gr_gpu *get_gpu(struct gr_gpus *gpus, int ordinal);
 /* A row between an open and a close of the component's side, beside an application. */
 extern struct gr_gpus *gpus;
 void app_around(void (*body)(void));
-#define GPU_ROW(body, environment)           \
-    {                                        \
-#body, body, environment, app_around \
-    }
+#define GPU_ROW(body, environment) ROW_IN(app_around, body, environment)
 
 #endif

@@ -141,11 +141,16 @@ static inline int run_rows(struct row *rows, size_t n, int argc, char **argv)
     return failed;
 }
 
+/* around: calls the body; NULL: it is called by itself. */
+#define ROW_IN(around, body, environment) \
+    {                                     \
+#body, body, environment, around  \
+    }
 #define ROW_AS(name, body, environment) \
     {                                   \
         name, body, environment, NULL   \
     }
-#define ROW(body, environment) ROW_AS(#body, body, environment)
+#define ROW(body, environment) ROW_IN(NULL, body, environment)
 #define RUN_ROWS(rows, argc, argv) run_rows(rows, sizeof(rows) / sizeof((rows)[0]), argc, argv)
 
 #endif

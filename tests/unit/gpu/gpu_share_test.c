@@ -12,6 +12,18 @@
 #include "gpu_share_fixture.h"
 #include "usage.h"
 
+/* Of most rows. */
+static struct sharer s;
+
+static void in_sharer(void (*body)(void))
+{
+    s = open_sharer(0, 0, 8, 8);
+    body();
+    close_sharer(&s);
+}
+
+#define SHARER_ROW(body, environment) ROW_IN(in_sharer, body, environment)
+
 /* ---- calls of the driver ---- */
 
 static struct gr_cuda real;
@@ -93,7 +105,6 @@ static void not_shared(struct gr_ipc_cache *share, const void *buffer, size_t by
 
 static void what_is_not_shared(void)
 {
-    struct sharer s = open_sharer(0, 0, 8, 8);
     unsigned char *at = device_memory(BYTES);
     int kind, round;
 
@@ -120,16 +131,12 @@ static void what_is_not_shared(void)
     free_memory(at);
     not_shared(s.share, at, BYTES, "freed");
     CHECK_USAGE(s.share, 1, 0, 0);
-    close_sharer(&s);
 }
 
 static void no_ipc(void)
 {
-    struct sharer s = open_sharer(0, 0, 8, 8);
-
     not_shared(s.share, device_memory(BYTES), BYTES, "a driver without IPC");
     CHECK_USAGE(s.share, 0, 0, 0);
-    close_sharer(&s);
 }
 
 static CUresult CUDAAPI no_handle(CUipcMemHandle *handle, CUdeviceptr at)
@@ -142,7 +149,6 @@ static CUresult CUDAAPI no_handle(CUipcMemHandle *handle, CUdeviceptr at)
 /* Not kept: the next time it may go well. */
 static void the_handle_fails(void)
 {
-    struct sharer s = open_sharer(0, 0, 8, 8);
     __typeof__(&no_handle) right = s.gpus->cuda.cuIpcGetMemHandle;
     void *at = device_memory(BYTES);
 
@@ -151,7 +157,6 @@ static void the_handle_fails(void)
     CHECK_USAGE(s.share, 0, 0, 0);
     s.gpus->cuda.cuIpcGetMemHandle = right;
     (void) handle_of(s.share, at, BYTES);
-    close_sharer(&s);
 }
 
 static void buffers_of_one_allocation(void)
@@ -185,7 +190,6 @@ static void buffers_of_one_allocation(void)
 static void an_address_is_used_again(void)
 {
     static const size_t sizes[] = {BYTES, BYTES, BYTES - 1024, BYTES - 3000, BYTES};
-    struct sharer s = open_sharer(0, 0, 8, 8);
     struct gr_ipc_handle before;
     size_t k;
 
@@ -203,14 +207,12 @@ static void an_address_is_used_again(void)
         before = t;
         free_memory(at);
     }
-    close_sharer(&s);
 }
 
 /* ---- what it costs ---- */
 
 static void what_an_export_costs(void)
 {
-    struct sharer s = open_sharer(0, 0, 8, 8);
     unsigned char *at[8];
     int k, round;
 
@@ -226,7 +228,6 @@ static void what_an_export_costs(void)
         }
     }
     counted(0, 40);
-    close_sharer(&s);
 }
 
 /* Those not used for the longest time make room. */
@@ -269,7 +270,6 @@ static void exports_are_bounded(void)
  */
 static void what_was_freed_is_named(void)
 {
-    struct sharer s = open_sharer(0, 0, 8, 8);
     unsigned char *at[3];
     uint64_t names[3];
     int k;
@@ -294,7 +294,6 @@ static void what_was_freed_is_named(void)
     CHECK_INT(gr_ipc_cache_begin_call(s.share), names[0] | names[2]);
     CHECK_USAGE(s.share, 0, 0, 0);
     CHECK_INT(errors, 0); /* of the driver's, which tools report */
-    close_sharer(&s);
 }
 
 /* A full cache names what makes room: nobody looks any more whether that is freed. */
@@ -318,7 +317,6 @@ static void what_makes_room_is_named(void)
 static void what_a_call_costs(void)
 {
     enum { N = 3 };
-    struct sharer s = open_sharer(0, 0, 8, 8);
     void *at[N];
     int k;
 
@@ -341,7 +339,6 @@ static void what_a_call_costs(void)
     for (k = 0; k < N && 0 == gr_ipc_cache_begin_call(s.share); k++) {
     }
     CHECK(k < N);
-    close_sharer(&s);
 }
 
 /* A cache that keeps nothing is slow, and right. */
@@ -362,7 +359,6 @@ static void nothing_is_kept(void)
 
 static void within_the_process(void)
 {
-    struct sharer s = open_sharer(0, 0, 8, 8);
     struct gr_gpu *second = get_gpu(s.gpus, 1);
     struct gr_ipc_cache *other = gr_ipc_cache_open(second, (struct gr_peer_id) {1, 1}, 8, 0);
     unsigned char *at = device_memory(BYTES);
@@ -383,12 +379,10 @@ static void within_the_process(void)
     CHECK_INT(gr_cuda_ptr(at), t.of.base); /* or the driver under test shows nothing */
     not_mapped(s.share, &t);
     gr_ipc_cache_close(other);
-    close_sharer(&s);
 }
 
 static void devices_that_are_apart(void)
 {
-    struct sharer s = open_sharer(0, 0, 8, 8);
     struct gr_ipc_cache *other =
         gr_ipc_cache_open(get_gpu(s.gpus, 1), (struct gr_peer_id) {1, 1}, 8, 8);
     struct gr_ipc_handle t = handle_of(s.share, device_memory(BYTES), BYTES);
@@ -396,7 +390,6 @@ static void devices_that_are_apart(void)
     (void) map_handle(s.share, &t);
     not_mapped(other, &t);
     gr_ipc_cache_close(other);
-    close_sharer(&s);
 }
 
 /* ---- contexts ---- */
@@ -404,7 +397,6 @@ static void devices_that_are_apart(void)
 /* The application's own, the primary one, none. */
 static void contexts_are_left_alone(void)
 {
-    struct sharer s = open_sharer(0, 0, 8, 8);
     void *at[3] = {device_memory(BYTES), device_memory(BYTES), device_memory(BYTES)};
     CUcontext before = app_context(0);
     int k;
@@ -425,26 +417,25 @@ static void contexts_are_left_alone(void)
         }
     }
     CHECK(NULL == before);
-    close_sharer(&s);
 }
 
 int main(int argc, char **argv)
 {
     struct row rows[] = {
-        ROW(what_is_not_shared, "FAKECUDA_DEVICES=2"),
-        ROW(no_ipc, "FAKECUDA_IPC=none"),
-        ROW(the_handle_fails, NULL),
+        SHARER_ROW(what_is_not_shared, "FAKECUDA_DEVICES=2"),
+        SHARER_ROW(no_ipc, "FAKECUDA_IPC=none"),
+        SHARER_ROW(the_handle_fails, NULL),
         ROW(buffers_of_one_allocation, NULL),
-        ROW(an_address_is_used_again, "FAKECUDA_REUSE=1"),
-        ROW(what_an_export_costs, NULL),
+        SHARER_ROW(an_address_is_used_again, "FAKECUDA_REUSE=1"),
+        SHARER_ROW(what_an_export_costs, NULL),
         ROW(exports_are_bounded, NULL),
-        ROW(what_was_freed_is_named, "FAKECUDA_REUSE=1"),
+        SHARER_ROW(what_was_freed_is_named, "FAKECUDA_REUSE=1"),
         ROW(what_makes_room_is_named, NULL),
-        ROW(what_a_call_costs, NULL),
+        SHARER_ROW(what_a_call_costs, NULL),
         ROW(nothing_is_kept, NULL),
-        ROW(within_the_process, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all FAKECUDA_REUSE=1"),
-        ROW(devices_that_are_apart, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
-        ROW(contexts_are_left_alone, NULL),
+        SHARER_ROW(within_the_process, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=all FAKECUDA_REUSE=1"),
+        SHARER_ROW(devices_that_are_apart, "FAKECUDA_DEVICES=2 FAKECUDA_PEER=none"),
+        SHARER_ROW(contexts_are_left_alone, NULL),
     };
 
     return RUN_ROWS(rows, argc, argv);

@@ -26,16 +26,6 @@ static size_t span(const struct kc_case *c)
     return ex_has_blocks(c->coll) ? ex_blocks_span(blocks_of(c), c->p) : c->count;
 }
 
-static void *allocate(size_t bytes)
-{
-    void *at = calloc(1, 0 == bytes ? 1 : bytes);
-
-    if (NULL == at) {
-        abort();
-    }
-    return at;
-}
-
 /* ---- data ---- */
 
 static double odd(uint64_t random)
@@ -156,7 +146,7 @@ static void make_image(struct kc_call *call, int r, uint64_t *seed)
     } else {
         image->space[GR_IN] = place(image, offset[0], in * elem);
     }
-    image->bytes = allocate(image->size);
+    image->bytes = kd_calloc(image->size);
     memset(image->bytes, GUARD_BYTE, image->size);
     kc_fill(c->kernel, image->bytes + image->space[GR_IN], in, seed);
 }
@@ -262,7 +252,7 @@ void kc_set_lines(struct kc_case *c)
 
 struct kc_call *kc_open(const struct kc_case *c)
 {
-    struct kc_call *call = allocate(sizeof(*call));
+    struct kc_call *call = kd_calloc(sizeof(*call));
     uint64_t seed = c->seed;
     int r;
 
@@ -334,7 +324,7 @@ static int by_channel(const void *a, const void *b)
 
 static const struct kt_piece **sorted(const struct kc_trace *t)
 {
-    const struct kt_piece **all = allocate(t->n * sizeof(*all));
+    const struct kt_piece **all = kd_calloc(t->n * sizeof(*all));
     size_t k;
 
     for (k = 0; k < t->n; k++) {
@@ -397,7 +387,7 @@ int kc_run(const struct kc_case *c, struct kc_device *seen, char *why, size_t si
     int rc, r;
 
     for (r = 0; r < c->p; r++) {
-        images[r] = allocate(call->ranks[r].image.size);
+        images[r] = kd_calloc(call->ranks[r].image.size);
         memcpy(images[r], call->ranks[r].image.bytes, call->ranks[r].image.size);
     }
     rc = kc_run_device(call, images, &device, seen, why, size);

@@ -68,6 +68,16 @@ static const struct {
 #undef NAME
 };
 
+void *kd_calloc(size_t bytes)
+{
+    void *at = calloc(1, 0 == bytes ? 1 : bytes);
+
+    if (NULL == at) {
+        abort();
+    }
+    return at;
+}
+
 const char *kd_kernel_name(enum gr_kernel kernel)
 {
     return names[kernel].name;

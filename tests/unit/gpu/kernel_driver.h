@@ -45,4 +45,7 @@ const char *kd_op_name(enum gr_kernel kernel);
 size_t kd_elem_bytes(enum gr_kernel kernel);
 size_t kd_elem_align(enum gr_kernel kernel);
 
+/* Memory of the host, zeroed; aborts where there is none. */
+void *kd_calloc(size_t bytes);
+
 #endif

@@ -125,16 +125,6 @@ static void commit(void *ctx, uint32_t channel, const struct gr_step *step)
 
 static const struct gr_backend ops = {ready, move, commit, NULL, NULL};
 
-static void *allocate(size_t bytes)
-{
-    void *at = calloc(1, bytes);
-
-    if (NULL == at) {
-        abort();
-    }
-    return at;
-}
-
 static void rank_open(struct rank_run *r, struct kc_call *call, int rank, struct kc_trace *trace)
 {
     const struct kc_case *c = call->c;
@@ -145,8 +135,8 @@ static void rank_open(struct rank_run *r, struct kc_call *call, int rank, struct
     r->rank = rank;
     r->op.p = c->p;
     r->op.nchannels = c->nchannels;
-    r->op.in = allocate(links * sizeof(*r->op.in));
-    r->op.out = allocate(links * sizeof(*r->op.out));
+    r->op.in = kd_calloc(links * sizeof(*r->op.in));
+    r->op.out = kd_calloc(links * sizeof(*r->op.out));
     for (k = 0; k < 3; k++) {
         r->op.space[k] = call->ranks[rank].image.bytes + call->ranks[rank].image.space[k];
     }
@@ -194,7 +184,7 @@ static void connect(struct rank_run *runs, const struct kc_case *c, int connecti
 int kc_run_host(struct kc_call *call, struct kc_trace *trace, char *why, size_t size)
 {
     const struct kc_case *c = call->c;
-    struct rank_run *runs = allocate((size_t) c->p * sizeof(*runs));
+    struct rank_run *runs = kd_calloc((size_t) c->p * sizeof(*runs));
     uint64_t moved = 0, before;
     int left, rc = 0, r;
 

@@ -38,16 +38,6 @@ struct leader_call {
     void *stream;
 };
 
-static void *allocate(size_t bytes)
-{
-    void *at = calloc(1, bytes + 1);
-
-    if (NULL == at) {
-        abort();
-    }
-    return at;
-}
-
 /* ---- shapes ---- */
 
 /* Blocks of a side: one for each rank, or one. */
@@ -125,8 +115,8 @@ static void make_side(struct leader_call *l, int rank, int side)
     s->begin = GUARD + c->offset[side] * (size_t) (rank + 1) % 16 / kd_elem_align(c->kernel) *
                            kd_elem_align(c->kernel);
     s->bytes = s->begin + elems * l->elem + GUARD;
-    s->want = allocate(s->bytes);
-    s->now = allocate(s->bytes);
+    s->want = kd_calloc(s->bytes);
+    s->now = kd_calloc(s->bytes);
     memset(s->now, GUARD_BYTE, s->bytes);
 }
 
@@ -234,7 +224,7 @@ static void copy_piece(struct leader_call *l, int rank, int side, size_t first)
 {
     struct side *s = &l->sides[rank][side];
     size_t bytes = (size_t) blocks_of(l, side) * l->cell;
-    unsigned char *cells = allocate(bytes);
+    unsigned char *cells = kd_calloc(bytes);
     int k;
 
     if (0 != side) {
@@ -360,7 +350,7 @@ static void close_call(struct leader_call *l)
 
 int kl_run(const struct kl_case *c, char *why, size_t size)
 {
-    struct leader_call *l = allocate(sizeof(*l));
+    struct leader_call *l = kd_calloc(sizeof(*l));
     uint64_t zero = 0, number = c->seed | 1;
     size_t first = 0;
     int rc = 0;

@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *kw_allocate(size_t bytes)
-{
-    void *at = calloc(1, 0 == bytes ? 1 : bytes);
-
-    if (NULL == at) {
-        abort();
-    }
-    return at;
-}
-
 gr_gpu_ptr kw_put(const void *from, size_t bytes)
 {
     gr_gpu_ptr at = kd_alloc(bytes);
@@ -69,7 +59,7 @@ static void connect(struct world *w, uint32_t channel, int from, int to)
     const struct kc_case *c = w->call->c;
     struct wire *wire = &w->wires[w->nwires++];
     size_t bytes = c->nslots * c->slot_bytes, at = (size_t) channel * (size_t) c->p;
-    unsigned char *poison = kw_allocate(bytes);
+    unsigned char *poison = kd_calloc(bytes);
     int simple = GR_PROTOCOL_SIMPLE == c->protocol;
     struct gr_gpu_end end;
 
@@ -98,7 +88,7 @@ void kw_connect(struct world *w)
     uint32_t channel;
     int from, k;
 
-    w->wires = kw_allocate((size_t) c->p * (size_t) c->p * c->nchannels * sizeof(*w->wires));
+    w->wires = kd_calloc((size_t) c->p * (size_t) c->p * c->nchannels * sizeof(*w->wires));
     for (channel = 0; channel < c->nchannels; channel++) {
         for (from = 0; from < c->p; from++) {
             struct gr_sched s = w->call->ranks[from].sched[channel % 2];
@@ -120,7 +110,7 @@ void kw_connect(struct world *w)
 static int check_clean(const struct kc_case *c, const struct wire *wire, uint64_t end)
 {
     size_t bytes = c->nslots * c->slot_bytes, per_slot = c->slot_bytes / 8, k;
-    unsigned char *slots = kw_allocate(bytes);
+    unsigned char *slots = kd_calloc(bytes);
     uint64_t n;
     int rc = 0;
 
@@ -174,7 +164,7 @@ static int check_results(const struct world *w, const struct wire *wire)
     uint64_t zero_copy, open, call = (uint64_t) c->zero_copy;
     size_t bytes = c->nslots * c->slot_bytes, results, others, k;
     int allowed = c->allows >> wire->to & 1, past;
-    unsigned char *slots = kw_allocate(bytes);
+    unsigned char *slots = kd_calloc(bytes);
     int rc = 0;
 
     count_pieces(w, wire, &results, &others);

@@ -55,7 +55,7 @@ static void put_schedule(const struct world *w, int rank, struct device_rank *r)
     }
     table = gr_gpu_steps_shape(&spec, c->p, rank, &rings, from->sched[0].nchunks);
     bytes = gr_gpu_steps_bytes(&table) + sizeof(*steps); /* of one rank there may be none */
-    steps = kw_allocate(bytes);
+    steps = kd_calloc(bytes);
     gr_gpu_steps_write(&spec, c->p, rank, &rings, from->sched[0].nchunks, &table, steps);
     r->steps = r->args.steps = kw_put(steps, bytes);
     r->args.nsteps = table.nsteps;
@@ -75,8 +75,8 @@ static void rank_open(struct world *w, int rank)
     memset(cursors, KW_POISON, sizeof(cursors)); /* the first launch reads none */
     r->image = kw_put(from->image.bytes, from->image.size);
     r->reports = kd_host_alloc(c->nchannels * sizeof(*r->reports));
-    r->in = kw_allocate(ends * sizeof(*r->in));
-    r->out = kw_allocate(ends * sizeof(*r->out));
+    r->in = kd_calloc(ends * sizeof(*r->in));
+    r->out = kd_calloc(ends * sizeof(*r->out));
     r->stream = kd_stream();
     for (k = 0; k < 3; k++) {
         r->args.space[k] = r->image + from->image.space[k];
@@ -186,7 +186,7 @@ static int rank_look(struct world *w, int rank, struct kc_device *seen, char *wh
 
 static struct world *world_open(const struct kc_call *call)
 {
-    struct world *w = kw_allocate(sizeof(*w));
+    struct world *w = kd_calloc(sizeof(*w));
     size_t bytes = (size_t) call->c->p * call->c->nchannels * sizeof(struct gr_gpu_end);
     int r;
 

@@ -39,9 +39,6 @@ struct world {
     uint64_t seed;
 };
 
-/* Zeroed; aborts without memory. */
-void *kw_allocate(size_t bytes);
-
 /* Device memory with these bytes in it. */
 gr_gpu_ptr kw_put(const void *from, size_t bytes);
 
