@@ -65,8 +65,8 @@ struct options options_default(void);
 /*
  * Parses argv (which getopt may reorder) into *options, which has the defaults. own: options that
  * the program has besides; NULL: none. collective: the default COLLECTIVE; NULL: one must be named.
- * names: of the collectives there are, then "all" and NULL. Returns 0, or -1 with one line, without a
- * newline, in error[CLI_ERROR_CHARS].
+ * names: of the collectives there are, then "all" and NULL. Returns 0, or -1 with one line, without
+ * a newline, in error[CLI_ERROR_CHARS].
  */
 int options_parse(struct options *options, const struct cli_table *own, const char *collective,
                   int argc, char **argv, const char *const *names, char *error);

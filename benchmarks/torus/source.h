@@ -8,7 +8,10 @@
 
 #include "traffic.h"
 
-/* Allreduces along the snake through the torus (ring, tree) and along the torus; a bcast; a barrier. */
+/*
+ * Allreduces along the snake through the torus (ring, tree) and along the torus; a bcast; a
+ * barrier.
+ */
 enum source_algo {
     SOURCE_RING,
     SOURCE_TREE,

@@ -23,7 +23,8 @@ struct tune_devices {
 
 /*
  * Collective over a crew of two ranks. 0; -1 with a line in d->error. *beside: whether there is
- * another device of the same model for the other process; where not, nothing was opened. close: in any case.
+ * another device of the same model for the other process; where not, nothing was opened. close: in
+ * any case.
  */
 int tune_devices_open(struct tune_devices *d, struct crew *crew, int *beside);
 void tune_devices_close(struct tune_devices *d);
