@@ -266,6 +266,7 @@ static void set_op(struct gr_mpi_op *op, const struct gr_cached_call *cached,
     base->id = call->id;
     base->root = call->root;
     base->data.bytes = cached->counter.bytes;
+    base->data.spec.coll = gr_calls[call->id].coll; /* says whose boards it takes */
     base->choice.algo = GR_ALGO_MAILBOX;
     base->choice.small = 0; /* the request may have served a call between nodes */
     base->exec = &gr_run_mailbox;

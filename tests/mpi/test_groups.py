@@ -21,6 +21,9 @@ test_rows = table(
     row("12 ranks, a progress thread", "| 12", "progress_thread=1 -- groups 2"),
     row("12 ranks, mailboxes of 64 bytes", "| 12", "mailbox_bytes=64 -- groups 2"),
     row("storms of small messages, 12 ranks", "| 12", "smallring 1"),
+    # an Ialltoall like one before it, in the op of another collective
+    row("12 ranks, calls that are done again", 12,
+        "random_programs --seed=1 --count=3 --profile=eight,again --no-comms --max-bytes=300"),
 )
 
 
