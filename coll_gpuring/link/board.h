@@ -2,6 +2,9 @@
 /*
  * Boards: the memory of mailboxes. Every rank has a board in its own shared memory (a slab,
  * pool.h), which all others read. exec/mailbox.h says what is written there.
+ *
+ *      rank w's board   [left|consumed] of each reader   set 0                set 1 ... nsets-1
+ *                                                        [epoch|label|data]   [epoch|label|data]
  */
 #ifndef GR_LINK_BOARD_H
 #define GR_LINK_BOARD_H

@@ -5,8 +5,8 @@
  * that a slab can be mapped in the process that owns it; and the pages that are pinned, because
  * several pools can use pages that the driver pins only once.
  *
- * But for handles and slabs, internal to gpu_*.c. Arenas and pins are thread-safe; in all other functions the
- * pool's lock is held.
+ * But for handles and slabs, internal to gpu_*.c. Arenas and pins are thread-safe; in all other
+ * functions the pool's lock is held.
  */
 #ifndef GR_LINK_GPU_SLAB_H
 #define GR_LINK_GPU_SLAB_H
