@@ -10,8 +10,6 @@
 #include "ompi/proc/proc.h"
 #include "opal/datatype/opal_convertor.h"
 
-BEGIN_C_DECLS
-
 enum gr_abi {
     GR_ABI_FITS,
     GR_ABI_LAYOUT, /* libmpi is of the same series, and some structures have other sizes */
@@ -24,8 +22,6 @@ enum gr_abi {
  * May be called before MPI_Init.
  */
 enum gr_abi mca_coll_gpuring_abi(void);
-
-END_C_DECLS
 
 /*
  * The classes of Open MPI by whose sizes layouts of its structures differ: those that are part of

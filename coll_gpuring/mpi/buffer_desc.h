@@ -7,8 +7,6 @@
 
 #include "mpi/call.h"
 
-BEGIN_C_DECLS
-
 /* A run of elements of one type: a buffer, or a block of one. */
 struct gr_block_desc {
     unsigned char *at; /* what an MPI call would be given for it */
@@ -60,7 +58,5 @@ bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_
  * returned. What is to be freed at the end; NULL: no memory.
  */
 void *mca_coll_gpuring_args_copy(struct gr_call *call);
-
-END_C_DECLS
 
 #endif

@@ -347,7 +347,8 @@ static int find_tmp(struct gr_mpi_op *op)
     return bytes > 0 && NULL == op->base.data.tmp ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
 }
 
-int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op)
+/* Set the buffers: pack data with gaps, find scratch. OMPI error code. */
+static int begin(struct gr_mpi_op *op)
 {
     int rc = find_tmp(op);
 
@@ -376,7 +377,7 @@ int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu)
     int rc = op->stages ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu) : OMPI_SUCCESS;
 
     op->base.data.staged = (struct gr_staged_data) {.in = NULL};
-    return OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
+    return OMPI_SUCCESS == rc ? begin(op) : rc;
 }
 
 /* Where on the device the data are that a staged buffer holds. */
@@ -408,7 +409,7 @@ int mca_coll_gpuring_buffers_place(struct gr_mpi_op *op)
 {
     int rc = mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL);
 
-    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_buffers_begin(op) : rc;
+    rc = OMPI_SUCCESS == rc ? begin(op) : rc;
     op->base.data.staged = find_staged(op);
     return rc;
 }

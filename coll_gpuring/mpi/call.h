@@ -7,8 +7,6 @@
 
 #include "comm/collectives.h"
 
-BEGIN_C_DECLS
-
 /* How a call is made. */
 enum gr_form_kind { GR_BLOCKING, GR_NONBLOCKING, GR_PERSISTENT };
 
@@ -87,7 +85,5 @@ static inline void gr_call_clear(struct gr_call *call, enum gr_call_id id,
     call->root = 0;
     call->comm = comm;
 }
-
-END_C_DECLS
 
 #endif

@@ -30,8 +30,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-BEGIN_C_DECLS
-
 struct gr_mpi_op;
 
 /*
@@ -292,7 +290,5 @@ static GR_INLINE bool gr_cached_is_ready(struct gr_cached_call *cached, const st
     gr_cached_set_typed(cached, call, id);
     return true;
 }
-
-END_C_DECLS
 
 #endif

@@ -12,8 +12,6 @@
 
 #include "topo/torus.h"
 
-BEGIN_C_DECLS
-
 struct gr_call;
 
 /*
@@ -81,7 +79,5 @@ const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(
 /* The torus of a communicator; ndims 0: none. */
 struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
                                        const struct gr_torus *cluster);
-
-END_C_DECLS
 
 #endif

@@ -36,31 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int gpuring_register(void);
-static int gpuring_open(void);
-static int gpuring_close(void);
-static int gpuring_init_query(bool progress_threads, bool mpi_threads);
-static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int *priority);
-
 GR_COMPONENT_EXPORT extern gr_coll_component_t mca_coll_gpuring_component;
-gr_coll_component_t mca_coll_gpuring_component = {
-    .collm_version =
-        {
-            GR_COLL_VERSION,
-            .mca_component_name = "gpuring",
-            MCA_BASE_MAKE_VERSION(component, GR_MAJOR, GR_MINOR, GR_RELEASE),
-            .mca_open_component = gpuring_open,
-            .mca_close_component = gpuring_close,
-            .mca_register_component_params = gpuring_register,
-        },
-    .collm_data =
-        {
-            /* no checkpoint support */
-            MCA_BASE_METADATA_PARAM_NONE,
-        },
-    .collm_init_query = gpuring_init_query,
-    .collm_comm_query = comm_query,
-};
 
 /* ---- modules ---- */
 
@@ -127,19 +103,9 @@ static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int 
 
 static void module_construct(mca_coll_gpuring_module_t *module)
 {
-#define CLEAR(name)              \
-    module->saved_##name = NULL; \
-    module->saved_##name##_module = NULL;
-    GR_FOR_EACH_FUNCTION(CLEAR)
-#undef CLEAR
-    module->saves = false;
+    memset((char *) module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
     gr_comm_init(&module->comm, &gr_process);
-    module->all_gpu = false;
-    module->op = NULL;
-    memset(module->cache, 0, sizeof(module->cache));
-    atomic_init(&module->decided, false);
     module->refused = -1;
-    atomic_init(&module->stage, NULL);
 }
 
 /* Never communicates: peers may be late, or gone. */
@@ -242,6 +208,25 @@ static int gpuring_init_query(bool progress_threads, bool mpi_threads)
     (void) mpi_threads;
     return OMPI_SUCCESS;
 }
+
+gr_coll_component_t mca_coll_gpuring_component = {
+    .collm_version =
+        {
+            GR_COLL_VERSION,
+            .mca_component_name = "gpuring",
+            MCA_BASE_MAKE_VERSION(component, GR_MAJOR, GR_MINOR, GR_RELEASE),
+            .mca_open_component = gpuring_open,
+            .mca_close_component = gpuring_close,
+            .mca_register_component_params = gpuring_register,
+        },
+    .collm_data =
+        {
+            /* no checkpoint support */
+            MCA_BASE_METADATA_PARAM_NONE,
+        },
+    .collm_init_query = gpuring_init_query,
+    .collm_comm_query = comm_query,
+};
 
 /*
  * An Open MPI that was configured with --disable-dlopen, as the wheels of PyPI are, opens no

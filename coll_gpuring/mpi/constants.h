@@ -12,8 +12,6 @@
 
 #include <stdbool.h>
 
-BEGIN_C_DECLS
-
 /*
  * What the job's first rank publishes at MPI_Init for all: by a tuning file, and, where that does
  * not say it, a measurement. cores: ranks of this node have cores of their own, so
@@ -37,7 +35,5 @@ const char *mca_coll_gpuring_constants_text(bool device);
 
 /* The sources of that, as one word: built-in, measured, file, or file+measured. */
 const char *mca_coll_gpuring_constants_sources(bool device);
-
-END_C_DECLS
 
 #endif

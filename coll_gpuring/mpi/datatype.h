@@ -7,8 +7,6 @@
 
 #include "exec/reduce.h"
 
-BEGIN_C_DECLS
-
 /* Bytes of an element's data, and from one element to the next. */
 static inline size_t mca_coll_gpuring_type_size(struct ompi_datatype_t *type)
 {
@@ -51,7 +49,5 @@ int mca_coll_gpuring_convert(void *buf, struct ompi_datatype_t *type, size_t cou
 /* The core's type and operation for MPI's, *_OTHER where it has none. */
 enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type);
 enum gr_redop mca_coll_gpuring_redop(struct ompi_op_t *op);
-
-END_C_DECLS
 
 #endif

@@ -117,11 +117,7 @@ ENTRIES(reduce_scatter, GR_CALL_REDUCE_SCATTER,
         call.sbuf = sbuf, call.rbuf = rbuf, call.rcounts = rcounts, call.rtype = type,
         call.reduction = op)
 
-ENTRIES(reduce_scatter_block, GR_CALL_REDUCE_SCATTER_BLOCK,
-        LIST(const void *sbuf, void *rbuf, gr_count_t rcount, struct ompi_datatype_t *type,
-             struct ompi_op_t *op),
-        call.sbuf = sbuf, call.rbuf = rbuf, call.rcount = (size_t) rcount, call.rtype = type,
-        call.reduction = op)
+ENTRIES(reduce_scatter_block, GR_CALL_REDUCE_SCATTER_BLOCK, LIST(REDUCED), OF_REDUCED)
 
 ENTRIES(bcast, GR_CALL_BCAST,
         LIST(void *buf, gr_count_t count, struct ompi_datatype_t *type, int root), call.rbuf = buf,

@@ -35,12 +35,6 @@ typedef struct gr_fallback_request {
     void *kept; /* and copies of the call's arrays */
 } gr_fallback_request_t;
 
-static void fallback_construct(gr_fallback_request_t *h);
-static void fallback_destruct(gr_fallback_request_t *h);
-OBJ_CLASS_DECLARATION(gr_fallback_request_t);
-OBJ_CLASS_INSTANCE(gr_fallback_request_t, ompi_coll_base_nbc_request_t, fallback_construct,
-                   fallback_destruct);
-
 static struct {
     gr_lock_t lock;
     gr_fallback_request_t *first;
@@ -85,15 +79,11 @@ static int fallback_free(ompi_request_t **handle)
 
 static void fallback_construct(gr_fallback_request_t *h)
 {
-    memset(&h->stage, 0, sizeof(h->stage));
+    memset((char *) h + sizeof(h->super), 0, sizeof(*h) - sizeof(h->super));
     h->super.super.req_type = OMPI_REQUEST_COLL;
     h->super.super.req_free = fallback_free;
     h->super.super.req_cancel = NULL;
     h->inner = MPI_REQUEST_NULL;
-    h->split = NULL;
-    h->retained = NULL;
-    h->nretained = 0;
-    h->kept = NULL;
 }
 
 static void fallback_destruct(gr_fallback_request_t *h)
@@ -109,20 +99,10 @@ static void fallback_destruct(gr_fallback_request_t *h)
     free(h->kept);
 }
 
-/* ---- calls in progress ---- */
+OBJ_CLASS_INSTANCE(gr_fallback_request_t, ompi_coll_base_nbc_request_t, fallback_construct,
+                   fallback_destruct);
 
-static void enlist(gr_fallback_request_t *h)
-{
-    gr_lock(&list.lock);
-    h->next = list.first;
-    list.first = h;
-    atomic_fetch_add_explicit(&list.n, 1, memory_order_relaxed);
-    if (!list.registered) {
-        list.registered = true;
-        (void) opal_progress_register(mca_coll_gpuring_fallback_progress);
-    }
-    gr_unlock(&list.lock);
-}
+/* ---- calls in progress ---- */
 
 /* Whether its large messages are through. */
 static bool split_is_done(gr_fallback_request_t *h)
@@ -178,7 +158,8 @@ static gr_fallback_request_t *take_done(int *rc)
     return NULL;
 }
 
-int mca_coll_gpuring_fallback_progress(void)
+/* Go on with what is in flight; returns how many ended. opal_progress calls it. */
+static int progress(void)
 {
     gr_fallback_request_t *h;
     int ended = 0, rc, out;
@@ -202,10 +183,23 @@ int mca_coll_gpuring_fallback_progress(void)
     return ended;
 }
 
+static void enlist(gr_fallback_request_t *h)
+{
+    gr_lock(&list.lock);
+    h->next = list.first;
+    list.first = h;
+    atomic_fetch_add_explicit(&list.n, 1, memory_order_relaxed);
+    if (!list.registered) {
+        list.registered = true;
+        (void) opal_progress_register(progress);
+    }
+    gr_unlock(&list.lock);
+}
+
 void mca_coll_gpuring_fallback_close(void)
 {
     if (list.registered) {
-        (void) opal_progress_unregister(mca_coll_gpuring_fallback_progress);
+        (void) opal_progress_unregister(progress);
         list.registered = false;
     }
 }

@@ -7,8 +7,6 @@
 
 #include "mpi/module.h"
 
-BEGIN_C_DECLS
-
 struct gr_call;
 struct gr_form;
 struct gr_op_queue;
@@ -18,8 +16,6 @@ struct gr_stage;
 int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,
                                const struct gr_form *form);
 
-/* Go on with what is in flight; returns how many ended. opal_progress calls it. */
-int mca_coll_gpuring_fallback_progress(void);
 void mca_coll_gpuring_fallback_close(void);
 
 /* ---- reductions segment by segment, while others are copied (staging/segments.c) ---- */
@@ -59,7 +55,5 @@ const struct gr_call *mca_coll_gpuring_p2p_split_rest(const struct gr_p2p_split 
 int mca_coll_gpuring_p2p_split_start(struct gr_p2p_split *pairs);
 int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved);
 void mca_coll_gpuring_p2p_split_explain(void *pairs, char *text, size_t size);
-
-END_C_DECLS
 
 #endif

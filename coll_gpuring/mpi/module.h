@@ -11,8 +11,6 @@
 #include "comm/comm.h"
 #include "mpi/call.h"
 
-BEGIN_C_DECLS
-
 struct gr_mpi_op;
 struct gr_call_cache;
 struct gr_stage;
@@ -69,7 +67,5 @@ int mca_coll_gpuring_dispatch(mca_coll_gpuring_module_t *module, const struct gr
  * those that gpuring only stages.
  */
 void mca_coll_gpuring_calls_install(mca_coll_gpuring_module_t *module, bool host, bool staged);
-
-END_C_DECLS
 
 #endif

@@ -13,8 +13,6 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
-BEGIN_C_DECLS
-
 /* Memory that an op keeps for its next call. */
 struct gr_mpi_op_kept {
     struct gr_scratch packed; /* data with gaps, packed */
@@ -48,12 +46,10 @@ static inline struct gr_mpi_op *gr_mpi_op(const struct gr_op *op)
 /* Set the sizes, which are equal on all ranks; looks at no buffer. OMPI error code. */
 int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op);
 
-/* Set the buffers: pack data with gaps, find scratch. OMPI error code. */
-int mca_coll_gpuring_buffers_begin(struct gr_mpi_op *op);
-
 /*
- * The same, after putting host memory in the place of buffers that cannot be used where they are:
- * by the host (gpu NULL), or by kernels on gpu.
+ * Set the buffers: pack data with gaps, find scratch; after putting host memory in the place of
+ * buffers that cannot be used where they are: by the host (gpu NULL), or by kernels on gpu. OMPI
+ * error code.
  */
 int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu);
 
@@ -85,7 +81,5 @@ int mca_coll_gpuring_op_do(struct gr_mpi_op *op);
  * thread drive them, and their requests are completed in MPI calls.
  */
 void mca_coll_gpuring_ops_start(struct gr_mpi_op *const *ops, size_t n);
-
-END_C_DECLS
 
 #endif

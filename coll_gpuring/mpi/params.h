@@ -7,8 +7,6 @@
 
 #include "comm/params.h"
 
-BEGIN_C_DECLS
-
 /* What Open MPI's registries of parameters and addresses know this component by. */
 extern mca_base_component_t *mca_coll_gpuring_registered;
 
@@ -94,7 +92,5 @@ bool mca_coll_gpuring_selection_names_it(void);
 
 /* Make a selection of gpuring alone work; see selection.c. */
 int mca_coll_gpuring_selection_complete(void);
-
-END_C_DECLS
 
 #endif

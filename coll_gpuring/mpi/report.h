@@ -16,8 +16,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-BEGIN_C_DECLS
-
 /* ---- what one rank has counted (report.c) ---- */
 
 /* What calls of a row have in common. No padding: keys are compared as bytes. */
@@ -93,7 +91,5 @@ bool mca_coll_gpuring_report_wanted(void);
 
 /* Why gpuring does nothing in this process, or not all that it can do; NULL: it does. */
 const char *mca_coll_gpuring_report_off(void);
-
-END_C_DECLS
 
 #endif

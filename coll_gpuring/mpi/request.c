@@ -23,13 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op)
+static void op_init(struct gr_mpi_op *op)
 {
     memset(op, 0, sizeof(*op));
     op->base.after = &op->stage.after;
 }
 
-void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op)
+/* What the op owns; it must be done. */
+static void op_free(struct gr_mpi_op *op)
 {
     gr_op_free(&op->base);
     free(op->kept.counts);
@@ -67,7 +68,7 @@ static bool is_idle(const mca_coll_gpuring_module_t *module)
 static void op_delete(struct gr_mpi_op *op)
 {
     if (NULL != op) {
-        mca_coll_gpuring_mpi_op_free(op);
+        op_free(op);
         free(op);
     }
 }
@@ -84,7 +85,7 @@ struct gr_mpi_op *mca_coll_gpuring_blocking_op_take(mca_coll_gpuring_module_t *m
     } else {
         module->op = gr_malloc(sizeof(*module->op));
         if (NULL != module->op) {
-            mca_coll_gpuring_mpi_op_init(module->op);
+            op_init(module->op);
         }
     }
     last = NULL == module->op ? last : module;
@@ -120,11 +121,6 @@ void mca_coll_gpuring_blocking_ops_close(void)
  * They come from a list of used ones, with all that their ops have ever needed, so that a warm call
  * allocates nothing. A request keeps its communicator alive: MPI_Comm_free may come first.
  */
-
-static void request_construct(mca_coll_gpuring_request_t *request);
-static void request_destruct(mca_coll_gpuring_request_t *request);
-OBJ_CLASS_INSTANCE(mca_coll_gpuring_request_t, ompi_coll_base_nbc_request_t, request_construct,
-                   request_destruct);
 
 /*
  * Not opal_free_list_t: with threads it takes instructions that not every compiler makes unasked
@@ -263,7 +259,7 @@ static void request_construct(mca_coll_gpuring_request_t *request)
     r->req_status = ompi_status_empty;
     r->req_free = request_free;
     r->req_cancel = NULL;
-    mca_coll_gpuring_mpi_op_init(&request->op);
+    op_init(&request->op);
     request->queue = NULL;
     request->cached = false;
     request->types[0] = request->types[1] = NULL;
@@ -272,8 +268,11 @@ static void request_construct(mca_coll_gpuring_request_t *request)
 
 static void request_destruct(mca_coll_gpuring_request_t *request)
 {
-    mca_coll_gpuring_mpi_op_free(&request->op);
+    op_free(&request->op);
 }
+
+OBJ_CLASS_INSTANCE(mca_coll_gpuring_request_t, ompi_coll_base_nbc_request_t, request_construct,
+                   request_destruct);
 
 static mca_coll_gpuring_request_t *take_unused(void)
 {

@@ -11,12 +11,6 @@
 #include "mpi/op.h"
 #include "mpi/runtime.h"
 
-BEGIN_C_DECLS
-
-/* free: what the op owns; it must be done. */
-void mca_coll_gpuring_mpi_op_init(struct gr_mpi_op *op);
-void mca_coll_gpuring_mpi_op_free(struct gr_mpi_op *op);
-
 /*
  * Record where the default streams are: a nonblocking op that is called or started now comes after
  * what the application has put there so far. queue: whose device comes first, too.
@@ -73,7 +67,5 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request);
 void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request,
                                       struct gr_op_queue *queue);
 void mca_coll_gpuring_requests_close(void);
-
-END_C_DECLS
 
 #endif

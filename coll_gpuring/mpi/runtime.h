@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-BEGIN_C_DECLS
-
 /* This process. */
 extern struct gr_process gr_process;
 
@@ -206,7 +204,5 @@ void mca_coll_gpuring_progress_close(void);
  * the parameter wants it.
  */
 void mca_coll_gpuring_thread_need(bool device);
-
-END_C_DECLS
 
 #endif

@@ -9,8 +9,6 @@
 #include "mpi/buffer_desc.h"
 #include "mpi/staging/pinned_pool.h"
 
-BEGIN_C_DECLS
-
 /*
  * Fragments of a message that may be in flight at a time; each has a buffer in pinned memory, where
  * one is needed.
@@ -70,7 +68,5 @@ int mca_coll_gpuring_p2p_channel_load(struct gr_p2p_channel *channel,
 int mca_coll_gpuring_p2p_channel_step(struct gr_p2p_channel *channel,
                                       const struct gr_p2p_route *route, uint64_t *moved);
 int mca_coll_gpuring_p2p_channel_unload(struct gr_p2p_channel *channel, bool ok);
-
-END_C_DECLS
 
 #endif

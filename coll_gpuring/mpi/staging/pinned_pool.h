@@ -5,8 +5,6 @@
 
 #include "mpi/ompi.h"
 
-BEGIN_C_DECLS
-
 struct gr_gpu;
 
 /* A buffer that grows, and stays until it is shrunk. All zero at first. */
@@ -44,7 +42,5 @@ struct gr_scratch {
 unsigned char *mca_coll_gpuring_scratch_get(struct gr_scratch *s, size_t bytes, bool device);
 void mca_coll_gpuring_scratch_shrink(struct gr_scratch *s, bool request);
 void mca_coll_gpuring_scratch_free(struct gr_scratch *s);
-
-END_C_DECLS
 
 #endif

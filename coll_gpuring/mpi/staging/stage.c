@@ -362,7 +362,7 @@ int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, s
     return rc;
 }
 
-int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call)
+static int copy_sides(const struct gr_stage *stage, const struct gr_call *call)
 {
     int rc = stage->in ? copy_in(stage, call, false) : OMPI_SUCCESS;
 
@@ -376,7 +376,7 @@ int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, stru
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    rc = mca_coll_gpuring_stage_copy(stage, call);
+    rc = copy_sides(stage, call);
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(stage, call, false);
     }

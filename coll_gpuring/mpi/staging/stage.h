@@ -11,8 +11,6 @@
 
 #include "cuda/pointer.h"
 
-BEGIN_C_DECLS
-
 struct gr_block_desc;
 struct gr_buffer_desc;
 struct gr_gpu;
@@ -64,11 +62,10 @@ struct gr_stage {
  */
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
 
-/* stage_in in parts. find: which buffers; place: replace them; copy: fill them. */
+/* Parts of stage_in. find: which buffers; place: replace them. */
 void mca_coll_gpuring_stage_find(struct gr_stage *stage, const struct gr_call *call,
                                  struct gr_gpu *gpu);
 int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu);
-int mca_coll_gpuring_stage_copy(struct gr_stage *stage, struct gr_call *call);
 
 /*
  * Restore the call; bring: it went well, and results are to be copied to where they belong. OMPI
@@ -96,7 +93,5 @@ int mca_coll_gpuring_classify_buffers(const struct gr_call *call, struct gr_stag
  * stays. OMPI error code.
  */
 int mca_coll_gpuring_stage_put(const struct gr_block_desc *to, const unsigned char *from);
-
-END_C_DECLS
 
 #endif
