@@ -7,6 +7,7 @@
 
 #include "mpi/call.h"
 #include "mpi/comm.h"
+#include "mpi/datatype.h"
 
 #include "base/memory.h"
 
@@ -102,7 +103,6 @@ struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s,
         .count = of_receive ? call->rcount : call->scount,
         .type = of_receive ? call->rtype : call->stype,
     };
-    ptrdiff_t extent;
 
     switch (s->parts) {
     case GR_PARTS_SUM:
@@ -112,13 +112,11 @@ struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s,
         b.count = MPI_IN_PLACE == call->sbuf ? sum_counts(call) : own_count(call);
         break;
     case GR_PARTS_EACH:
-        ompi_datatype_type_extent(b.type, &extent);
-        b.at += extent * (ptrdiff_t) b.count * k;
+        b.at += mca_coll_gpuring_type_extent(b.type) * (ptrdiff_t) b.count * k;
         break;
     case GR_PARTS_V:
-        ompi_datatype_type_extent(b.type, &extent);
         b.count = GR_COUNT_AT(counts, k);
-        b.at += extent * GR_DISP_AT(displs, k);
+        b.at += mca_coll_gpuring_type_extent(b.type) * GR_DISP_AT(displs, k);
         break;
     case GR_PARTS_W:
         b.type = (s->receive ? call->rtypes : call->stypes)[k];
@@ -133,31 +131,15 @@ struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s,
 
 bool mca_coll_gpuring_block_span(const struct gr_block_desc *b, ptrdiff_t *low, ptrdiff_t *high)
 {
-    ptrdiff_t extent, last;
+    ptrdiff_t last;
 
     if (0 == b->count || 0 == b->type->super.size) {
         return false;
     }
-    ompi_datatype_type_extent(b->type, &extent);
-    last = (ptrdiff_t) (b->count - 1) * extent;
+    last = (ptrdiff_t) (b->count - 1) * mca_coll_gpuring_type_extent(b->type);
     *low = (last < 0 ? last : 0) + b->type->super.true_lb;
     *high = (last < 0 ? 0 : last) + b->type->super.true_ub;
     return true;
-}
-
-const void *mca_coll_gpuring_buffer_first(const struct gr_buffer_desc *side)
-{
-    struct gr_block_desc b;
-    ptrdiff_t low, high;
-    int k;
-
-    for (k = 0; k < side->n; k++) {
-        b = mca_coll_gpuring_block_desc(side, k);
-        if (mca_coll_gpuring_block_span(&b, &low, &high)) {
-            return b.at + low;
-        }
-    }
-    return NULL;
 }
 
 /*

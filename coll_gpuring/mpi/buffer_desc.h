@@ -25,9 +25,6 @@ struct gr_buffer_desc {
 struct gr_buffer_desc mca_coll_gpuring_buffer_desc(const struct gr_call *call, bool receive);
 struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *side, int k);
 
-/* The first byte of the first block that has data; NULL: none has. */
-const void *mca_coll_gpuring_buffer_first(const struct gr_buffer_desc *side);
-
 /*
  * The ranks that a side's messages go to or come from, one each; a side of one block may have
  * several.

@@ -155,14 +155,11 @@ static int polled(struct gr_cached_call *cached, int rc)
     return rc;
 }
 
-static int poll(struct gr_cached_call *cached, uint64_t *moved)
+static int poll(void *ctx, uint64_t *moved)
 {
-    return polled(cached, gr_grouped_poll(&cached->run, moved));
-}
+    struct gr_cached_call *cached = ctx;
 
-static int poll_again(void *ctx, uint64_t *moved)
-{
-    return poll(ctx, moved);
+    return polled(cached, gr_grouped_poll(&cached->run, moved));
 }
 
 static void explain(void *ctx, char *text, size_t size)
@@ -177,7 +174,7 @@ static int wait_long(struct gr_cached_call *cached, const struct gr_waiting *wai
 {
     struct gr_call_times *times = cached->counter.times;
     double start = gr_stats_now();
-    int rc = gr_poll_to_end(poll_again, waiting);
+    int rc = gr_poll_to_end(poll, waiting);
 
     if (NULL != times) {
         times->long_us += 1e6 * (gr_runtime_now() - start);

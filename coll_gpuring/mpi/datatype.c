@@ -172,7 +172,6 @@ static enum gr_type by_size(enum kind kind, size_t size)
 
 enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type)
 {
-    ptrdiff_t extent;
     size_t k;
 
     for (k = 0; k < sizeof(types) / sizeof(types[0]); k++) {
@@ -182,8 +181,9 @@ enum gr_type mca_coll_gpuring_type(struct ompi_datatype_t *type)
     }
     for (k = 0; k < sizeof(pairs) / sizeof(pairs[0]); k++) {
         if (type == &pairs[k].handle->dt) {
-            ompi_datatype_type_extent(type, &extent);
-            return (size_t) extent == gr_type_bytes(pairs[k].type) ? pairs[k].type : GR_TYPE_OTHER;
+            return (size_t) mca_coll_gpuring_type_extent(type) == gr_type_bytes(pairs[k].type)
+                       ? pairs[k].type
+                       : GR_TYPE_OTHER;
         }
     }
     return GR_TYPE_OTHER;

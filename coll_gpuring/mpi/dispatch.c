@@ -254,9 +254,9 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     }
     if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
         rc = mca_coll_gpuring_progress_open();
-    }
-    if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
-        rc = mca_coll_gpuring_to_ompi(gr_persistent_queue(&request->op.base, &queue));
+        rc = OMPI_SUCCESS == rc
+                 ? mca_coll_gpuring_to_ompi(gr_persistent_queue(&request->op.base, &queue))
+                 : rc;
     }
     if (OMPI_SUCCESS == rc) {
         mca_coll_gpuring_request_persist(request, queue);

@@ -228,8 +228,9 @@ static struct modex_record *record_of(const opal_process_name_t *name)
  * communicator does.
  */
 static void tell_difference(struct ompi_communicator_t *comm, const char *topic, int param,
-                            int64_t mine, int64_t other, int rank)
+                            struct modex_record *const *records, int rank)
 {
+    int64_t mine = records[0]->params.value[param], other = records[rank]->params.value[param];
     char a[64], b[64], d[64];
 
     if (warned[param] || 0 != ompi_comm_rank(comm)) {
@@ -265,6 +266,17 @@ static void warn_bad(struct ompi_communicator_t *comm, struct modex_record *cons
     }
 }
 
+/* The first rank whose parameter differs from rank 0's; 0: none. */
+static int rank_that_differs(int p, struct modex_record *const *records, int param)
+{
+    int r = 1;
+
+    while (r < p && records[r]->params.value[param] == records[0]->params.value[param]) {
+        r++;
+    }
+    return r < p ? r : 0;
+}
+
 /* Where ranks differ, the default. Every rank computes the same. */
 static void merge_params(struct ompi_communicator_t *comm, struct modex_record *const *records,
                          gr_params_t *merged)
@@ -274,18 +286,14 @@ static void merge_params(struct ompi_communicator_t *comm, struct modex_record *
 
     *merged = records[0]->params;
     for (k = 0; k < GR_NPARAMS; k++) {
-        for (r = 1; r < p; r++) {
-            int64_t first = records[0]->params.value[k], other = records[r]->params.value[k];
-
-            if (other != first) {
-                /* that of all collectives differs: no need to say it for each */
-                if (!warned_common || k < GR_PARAM_ALGORITHM) {
-                    tell_difference(comm, "parameter-differs", k, first, other, r);
-                }
-                warned_common = warned_common || GR_PARAM_COMMON == k;
-                merged->value[k] = mca_coll_gpuring_param_default(k);
-                break;
+        r = rank_that_differs(p, records, k);
+        if (r > 0) {
+            /* that of all collectives differs: no need to say it for each */
+            if (!warned_common || k < GR_PARAM_ALGORITHM) {
+                tell_difference(comm, "parameter-differs", k, records, r);
             }
+            warned_common = warned_common || GR_PARAM_COMMON == k;
+            merged->value[k] = mca_coll_gpuring_param_default(k);
         }
     }
 }
@@ -330,18 +338,13 @@ static void warn_off(struct ompi_communicator_t *comm, struct modex_record *cons
 /* Whether all ranks want communicators of several nodes taken. */
 static bool nodes_wanted(struct ompi_communicator_t *comm, struct modex_record *const *records)
 {
-    int64_t first = records[0]->params.value[GR_PARAM_NODES], other;
-    int p = ompi_comm_size(comm), r;
+    int r = rank_that_differs(ompi_comm_size(comm), records, GR_PARAM_NODES);
 
-    for (r = 1; r < p; r++) {
-        other = records[r]->params.value[GR_PARAM_NODES];
-        if (other != first) {
-            tell_difference(comm, "parameter-differs", GR_PARAM_NODES, first, other, r);
-            first = mca_coll_gpuring_param_default(GR_PARAM_NODES);
-            break;
-        }
+    if (r > 0) {
+        tell_difference(comm, "parameter-differs", GR_PARAM_NODES, records, r);
+        return 0 != mca_coll_gpuring_param_default(GR_PARAM_NODES);
     }
-    return 0 != first;
+    return 0 != records[0]->params.value[GR_PARAM_NODES];
 }
 
 /* Rails between nodes: as many as each rank has. */
@@ -385,24 +388,22 @@ static bool get_records(struct ompi_communicator_t *comm, struct modex_record **
     return r == p;
 }
 
-/*
- * Find all records; *refused is why the communicator is not taken, or -1. OMPI error code.
- */
-static int gather_records(struct ompi_communicator_t *comm, struct modex_record **records,
-                          int *refused, mca_coll_gpuring_module_t *module)
+/* Find all records; module->refused is why the module takes no part, or -1. OMPI error code. */
+static int gather_records(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
+                          struct modex_record **records)
 {
     ompi_proc_t *me = ompi_proc_local();
     int p = ompi_comm_size(comm), r, off = -1;
 
     if (1 == p || OMPI_COMM_IS_INTER(comm)) {
-        *refused = OMPI_COMM_IS_INTER(comm) ? GR_FALLBACK_INTER : GR_FALLBACK_ALONE;
+        module->refused = OMPI_COMM_IS_INTER(comm) ? GR_FALLBACK_INTER : GR_FALLBACK_ALONE;
         return OMPI_SUCCESS;
     }
     for (r = 0; r < p; r++) {
         ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
 
         if (proc->super.proc_name.jobid != me->super.proc_name.jobid) {
-            *refused = GR_FALLBACK_JOBS;
+            module->refused = GR_FALLBACK_JOBS;
             return OMPI_SUCCESS;
         }
     }
@@ -417,21 +418,17 @@ static int gather_records(struct ompi_communicator_t *comm, struct modex_record 
     }
     if (off >= 0) {
         warn_off(comm, records, off);
-        *refused = GR_FALLBACK_PEERS;
+        module->refused = GR_FALLBACK_PEERS;
         return OMPI_SUCCESS;
     }
     /* where another component may have won on some rank, it does the work on all */
-    for (r = 1; r < p; r++) {
-        if (records[r]->params.value[GR_PARAM_PRIORITY] !=
-            records[0]->params.value[GR_PARAM_PRIORITY]) {
-            tell_difference(comm, "priority-differs", GR_PARAM_PRIORITY,
-                            records[0]->params.value[GR_PARAM_PRIORITY],
-                            records[r]->params.value[GR_PARAM_PRIORITY], r);
-            *refused = GR_FALLBACK_PEERS;
-            return OMPI_SUCCESS;
-        }
+    r = rank_that_differs(p, records, GR_PARAM_PRIORITY);
+    if (r > 0) {
+        tell_difference(comm, "priority-differs", GR_PARAM_PRIORITY, records, r);
+        module->refused = GR_FALLBACK_PEERS;
+        return OMPI_SUCCESS;
     }
-    *refused = -1;
+    module->refused = -1;
     return OMPI_SUCCESS;
 }
 
@@ -514,7 +511,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
     }
     module->comm.gpu = module->comm.oversubscribed = false;
     module->all_gpu = true;
-    rc = gather_records(comm, records, &module->refused, module);
+    rc = gather_records(module, comm, records);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
         rc = mca_coll_gpuring_locality_find(module, comm);
     }

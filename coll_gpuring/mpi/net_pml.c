@@ -20,12 +20,11 @@
  * here it would drive queues, and those the network that this thread has locked. So only close
  * calls it, and queues are not driven while a thread is in here (gr_runtime_in_transport()).
  */
-#include "mpi/net_pml.h"
-
 #include "mpi/runtime.h"
 
 #include "base/errors.h"
 #include "base/memory.h"
+#include "link/connect.h"
 #include "link/fifo.h"
 #include "net/transport.h"
 
@@ -35,6 +34,77 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PACKED_BYTES 8192  /* data up to that size go with their head */
+#define CONTROL UINT64_MAX /* in the place of bytes: there are no data */
+
+#define MOST_ROUNDS 16 /* in a progress(): what keeps coming in does not keep the caller */
+
+/*
+ * Data that are longer than what Open MPI sends at once go as several messages, which are not: it
+ * would ask the receiver first. The receiver has room for all of them, and over a network that is
+ * busy its answer waits behind data. Pieces are shorter than ob1 would allow: the receiver copies
+ * them out of a buffer of Open MPI's, which stays in the cache.
+ */
+#define MOST_PIECES 8
+#define PIECE_BYTES (16384 - HEADER_BYTES) /* libfabric's ofi_rxm sends 16 KiB at once */
+#define HEADER_BYTES 256                   /* Open MPI's, and libfabric's, at most */
+
+struct first {
+    struct gr_net_head head;
+    uint64_t bytes;
+    uint64_t pieces; /* messages that the data come in; 0: they are here */
+    unsigned char data[PACKED_BYTES];
+};
+#define FIRST_BYTES(data_bytes) (offsetof(struct first, data) + (data_bytes))
+
+/* What consists of requests of the PML. */
+struct task {
+    struct gr_doorbell bell; /* first, so that it leads to the task; rung when all are complete */
+    struct pml *pml;         /* NULL: that is closed, and nobody waits for the task */
+    void (*done)(struct task *task, bool failed);
+    atomic_int left;    /* requests that are not complete, and 1 while they are started */
+    atomic_bool failed; /* one of them */
+    struct task *next;  /* in the list of tasks in flight */
+    struct task **at;   /* the pointer to this one there */
+};
+
+struct connection {
+    struct task task; /* the receive of a head; in no list */
+    void *peer;
+    int rank; /* in MPI_COMM_WORLD */
+    bool lost;
+    ompi_request_t *pml_request; /* while task.left is not 0 */
+    struct first came;
+};
+
+/* A message that is being sent. */
+struct sending {
+    struct task task;
+    struct connection *to;
+    struct gr_net_message *message;
+    struct first first;
+};
+
+/* Data that come in behind their head. */
+struct receiving {
+    struct task task;
+    struct connection *from;
+    struct gr_net_head head;
+    bool unwanted; /* the link is gone */
+    void *dropped; /* memory for unwanted data */
+};
+
+struct pml {
+    const struct gr_transport_up *up;
+    struct connection **connections; /* [n]; owned */
+    unsigned n;
+    struct gr_doorbells complete; /* tasks; used without the network's lock */
+    struct task *sendings;        /* in flight; so are receivings */
+    struct task *receivings;
+    struct task *unused;  /* sendings */
+    size_t at_once_bytes; /* of the longest message that Open MPI sends at once; 0: any, perhaps */
+};
+
 static _Thread_local bool inside;
 /* Has ever been opened. Progress asks often, and to find a thread's variable takes a call. */
 static atomic_bool opened;
@@ -42,11 +112,6 @@ static atomic_bool opened;
 bool gr_runtime_in_transport(void)
 {
     return atomic_load_explicit(&opened, memory_order_relaxed) && inside;
-}
-
-static struct ompi_communicator_t *world(void)
-{
-    return &ompi_mpi_comm_world.comm;
 }
 
 static void lose(struct connection *c, const char *why)
@@ -98,8 +163,11 @@ static void list_remove(struct task *t)
     }
 }
 
-/* Whether that was the last one. */
-static bool count_down(struct task *t)
+/*
+ * A request is complete, or no more will be started. Whether all are through; if not, done() is
+ * called later.
+ */
+static bool is_through(struct task *t)
 {
     return 1 == atomic_fetch_sub_explicit(&t->left, 1, memory_order_acq_rel);
 }
@@ -117,7 +185,7 @@ static int on_complete(ompi_request_t *request)
         fail(t);
     }
     (void) ompi_request_free(&request);
-    if (count_down(t) && NULL != p) {
+    if (is_through(t) && NULL != p) {
         gr_doorbell_ring(&t->bell);
         if (!inside) {
             p->up->ready(p->up->ctx);
@@ -143,18 +211,12 @@ static int start(struct task *t, int rc, ompi_request_t *request)
     return rc;
 }
 
-/* No more requests will be started. Whether all are complete; if not, done() is called later. */
-static bool is_through(struct task *t)
-{
-    return count_down(t);
-}
-
 static int post_send(struct task *t, const struct connection *c, int tag, const void *buf,
                      size_t bytes)
 {
     ompi_request_t *request;
     int rc = MCA_PML_CALL(isend_init(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD,
-                                     world(), &request));
+                                     gr_ompi_world(), &request));
 
     return start(t, rc, request);
 }
@@ -162,7 +224,7 @@ static int post_send(struct task *t, const struct connection *c, int tag, const 
 static int post_receive(struct task *t, const struct connection *c, int tag, void *buf,
                         size_t bytes, ompi_request_t **request)
 {
-    int rc = MCA_PML_CALL(irecv_init(buf, bytes, MPI_BYTE, c->rank, tag, world(), request));
+    int rc = MCA_PML_CALL(irecv_init(buf, bytes, MPI_BYTE, c->rank, tag, gr_ompi_world(), request));
 
     return start(t, rc, *request);
 }
@@ -409,7 +471,7 @@ static void pml_progress(void *end)
 
 static size_t pml_address(void *end, void *address, size_t size)
 {
-    int rank = ompi_comm_rank(world());
+    int rank = ompi_comm_rank(gr_ompi_world());
 
     (void) end;
     if (sizeof(rank) <= size) {
@@ -435,7 +497,7 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
     c->peer = peer;
     c->task.pml = p;
     memcpy(&c->rank, address, sizeof(c->rank));
-    if (c->rank >= 0 && c->rank < ompi_comm_size(world())) {
+    if (c->rank >= 0 && c->rank < ompi_comm_size(gr_ompi_world())) {
         inside = true;
         rc = post_head(c);
         inside = false;

@@ -312,25 +312,26 @@ static int add_counter(const char *kind, const char *name, const char *help, con
 
 int mca_coll_gpuring_stats_register(void)
 {
+    static const struct {
+        const char *kind, *help;
+        counter_t *counters; /* [collective] */
+    } of_calls[] = {
+        {"calls", "Calls done by gpuring:", calls},
+        {"bytes", "Bytes of the calls done by gpuring:", bytes},
+        {"device_calls", "Calls done by gpuring's kernels:", on_device},
+        {"zero_copy_calls",
+         "Calls on devices in which this process had other ranks' receive buffers mapped, or "
+         "between nodes in which UCX sent from its buffers:",
+         zero_copy},
+    };
+    const int n = sizeof(of_calls) / sizeof(of_calls[0]);
     int k, rc = OMPI_SUCCESS;
 
-    for (k = 0; k < GR_NSUPPORTED && OMPI_SUCCESS == rc; k++) {
-        const char *name = gr_calls[k].name;
+    for (k = 0; k < n * GR_NSUPPORTED && OMPI_SUCCESS == rc; k++) {
+        const char *name = gr_calls[k / n].name;
 
-        rc = add_counter("calls", name, "Calls done by gpuring:", name, &calls[k]);
-        if (OMPI_SUCCESS == rc) {
-            rc = add_counter("bytes", name, "Bytes of the calls done by gpuring:", name, &bytes[k]);
-        }
-        if (OMPI_SUCCESS == rc) {
-            rc = add_counter("device_calls", name, "Calls done by gpuring's kernels:", name,
-                             &on_device[k]);
-        }
-        if (OMPI_SUCCESS == rc) {
-            rc = add_counter("zero_copy_calls", name,
-                             "Calls on devices in which this process had other ranks' receive "
-                             "buffers mapped, or between nodes in which UCX sent from its buffers:",
-                             name, &zero_copy[k]);
-        }
+        rc = add_counter(of_calls[k % n].kind, name, of_calls[k % n].help, name,
+                         &of_calls[k % n].counters[k / n]);
     }
     for (k = 0; k < GR_NALGOS_ALL && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("algorithm", gr_use_name(k), "Calls done with the algorithm",
@@ -394,7 +395,7 @@ size_t mca_coll_gpuring_report_rows(struct gr_report_row *rows, size_t most)
     return n;
 }
 
-uint64_t mca_coll_gpuring_report_done(enum gr_call_id id)
+uint64_t mca_coll_gpuring_report_done(int id)
 {
     for_all_counters(add_calls);
     return calls[id];
@@ -405,7 +406,7 @@ uint64_t mca_coll_gpuring_report_fell_back(int reason)
     return fell_back[reason];
 }
 
-uint64_t mca_coll_gpuring_report_other(enum gr_call_id id)
+uint64_t mca_coll_gpuring_report_other(int id)
 {
     return others[id];
 }

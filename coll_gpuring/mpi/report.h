@@ -49,9 +49,9 @@ size_t mca_coll_gpuring_report_rows(struct gr_report_row *rows, size_t most);
  * This rank's number of calls: of a collective that gpuring did, that fell back for a reason, or of
  * a collective that gpuring does not do.
  */
-uint64_t mca_coll_gpuring_report_done(enum gr_call_id id);
+uint64_t mca_coll_gpuring_report_done(int id);
 uint64_t mca_coll_gpuring_report_fell_back(int reason);
-uint64_t mca_coll_gpuring_report_other(enum gr_call_id id);
+uint64_t mca_coll_gpuring_report_other(int id);
 
 /* The short name of a reason to fall back, as MPI_T has it. */
 const char *mca_coll_gpuring_report_reason(int reason);

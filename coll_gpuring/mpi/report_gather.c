@@ -45,11 +45,6 @@ static struct {
     mca_coll_base_module_t *world; /* of MPI_COMM_WORLD. Borrowed */
 } self;
 
-static struct ompi_communicator_t *world(void)
-{
-    return &ompi_mpi_comm_world.comm;
-}
-
 static bool is_first(void)
 {
     return 0 == OPAL_PROC_MY_NAME.vpid;
@@ -64,7 +59,7 @@ void mca_coll_gpuring_report_comm(struct ompi_communicator_t *comm, bool ours)
 {
     self.asked = true;
     self.used = self.used || ours;
-    if (world() == comm) {
+    if (gr_ompi_world() == comm) {
         self.ranks = ompi_comm_size(comm);
     }
 }
@@ -205,7 +200,7 @@ static void send_one(const struct message *m, double until)
 
     if (OMPI_SUCCESS !=
         MCA_PML_CALL(isend(m, sizeof(*m), MPI_BYTE, 0, gr_runtime_tag(GR_TAGS_REPORT),
-                           MCA_PML_BASE_SEND_STANDARD, world(), &pml_request))) {
+                           MCA_PML_BASE_SEND_STANDARD, gr_ompi_world(), &pml_request))) {
         return;
     }
     while (0 == mca_coll_gpuring_pml_request_done(&pml_request) && gr_runtime_now() < until) {
@@ -267,10 +262,11 @@ static int receive(struct message *m)
     ompi_status_public_t status;
     int tag = gr_runtime_tag(GR_TAGS_REPORT), there = 0;
 
-    if (OMPI_SUCCESS != MCA_PML_CALL(iprobe(MPI_ANY_SOURCE, tag, world(), &there, &status)) ||
+    if (OMPI_SUCCESS !=
+            MCA_PML_CALL(iprobe(MPI_ANY_SOURCE, tag, gr_ompi_world(), &there, &status)) ||
         !there ||
-        OMPI_SUCCESS !=
-            MCA_PML_CALL(recv(m, sizeof(*m), MPI_BYTE, status.MPI_SOURCE, tag, world(), &status))) {
+        OMPI_SUCCESS != MCA_PML_CALL(recv(m, sizeof(*m), MPI_BYTE, status.MPI_SOURCE, tag,
+                                          gr_ompi_world(), &status))) {
         return -1;
     }
     return status.MPI_SOURCE;
@@ -320,7 +316,7 @@ static bool merge_own(void)
 /* Whether the module has MPI_COMM_WORLD's blocking collectives that gpuring does in any memory. */
 static bool has_all(const mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *coll = world()->c_coll;
+    const mca_coll_base_comm_coll_t *coll = gr_ompi_world()->c_coll;
 
 #define IS_OURS(name) module == coll->coll_##name##_module
     return IS_OURS(allreduce) && IS_OURS(allgather) && IS_OURS(allgatherv) && IS_OURS(bcast) &&

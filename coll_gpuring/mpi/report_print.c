@@ -74,16 +74,6 @@ static uint64_t append_counts(struct text *t, int n, uint64_t (*count)(int k),
     return sum;
 }
 
-static uint64_t count_done(int k)
-{
-    return mca_coll_gpuring_report_done((enum gr_call_id) k);
-}
-
-static uint64_t count_other(int k)
-{
-    return mca_coll_gpuring_report_other((enum gr_call_id) k);
-}
-
 static const char *name_of_call(int k)
 {
     return gr_calls[k].name;
@@ -98,7 +88,7 @@ static double percent(double part, double whole)
 static void describe(struct text *t, const struct gr_report_total *total)
 {
     struct text done = {.used = 0}, fell_back = {.used = 0}, others = {.used = 0};
-    uint64_t ours = append_counts(&done, GR_NSUPPORTED, count_done, name_of_call),
+    uint64_t ours = append_counts(&done, GR_NSUPPORTED, mca_coll_gpuring_report_done, name_of_call),
              left = append_counts(&fell_back, GR_NFALLBACKS, mca_coll_gpuring_report_fell_back,
                                   mca_coll_gpuring_report_reason);
     const char *off = mca_coll_gpuring_report_off();
@@ -127,7 +117,7 @@ static void describe(struct text *t, const struct gr_report_total *total)
         append_number(t, left);
         append(t, " fell back: %s", fell_back.at);
     }
-    if (append_counts(&others, GR_NCALLS, count_other, name_of_call) > 0) {
+    if (append_counts(&others, GR_NCALLS, mca_coll_gpuring_report_other, name_of_call) > 0) {
         append(t, "; not gpuring's: %s", others.at);
     }
     if (total->latest_rank >= 0) {

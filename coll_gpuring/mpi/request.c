@@ -303,7 +303,6 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
         return NULL;
     }
     r = &request->super.super;
-    request->cached = false;
     OMPI_REQUEST_INIT(r, persistent);
     r->req_mpi_object.comm = comm;
     r->req_start = persistent ? request_start : NULL;

@@ -174,11 +174,6 @@ int gr_runtime_test(struct gr_message **message)
 
 /* ---- messages between processes, on MPI_COMM_WORLD ---- */
 
-static struct ompi_communicator_t *world(void)
-{
-    return &ompi_mpi_comm_world.comm;
-}
-
 int gr_runtime_number(const struct gr_comm *comm, int rank)
 {
     const ompi_proc_t *proc = ompi_comm_peer_lookup(gr_ompi_comm(comm), rank),
@@ -196,7 +191,7 @@ int gr_runtime_job_send(struct gr_process *process, const void *message, size_t 
     (void) process;
     if (OMPI_SUCCESS !=
         MCA_PML_CALL(isend(message, bytes, MPI_BYTE, number, gr_runtime_tag(GR_TAGS_FAILURE),
-                           MCA_PML_BASE_SEND_STANDARD, world(), &pml_request))) {
+                           MCA_PML_BASE_SEND_STANDARD, gr_ompi_world(), &pml_request))) {
         return GR_ERR_FAILED;
     }
     (void) ompi_request_free(&pml_request);
@@ -210,7 +205,7 @@ bool gr_runtime_job_probe(struct gr_process *process, int *number)
 
     (void) process;
     if (OMPI_SUCCESS != MCA_PML_CALL(iprobe(MPI_ANY_SOURCE, gr_runtime_tag(GR_TAGS_FAILURE),
-                                            world(), &there, &status)) ||
+                                            gr_ompi_world(), &there, &status)) ||
         !there) {
         return false;
     }
@@ -221,9 +216,9 @@ bool gr_runtime_job_probe(struct gr_process *process, int *number)
 int gr_runtime_job_receive(struct gr_process *process, void *message, size_t bytes, int number)
 {
     (void) process;
-    return OMPI_SUCCESS ==
-                   MCA_PML_CALL(recv(message, bytes, MPI_BYTE, number,
-                                     gr_runtime_tag(GR_TAGS_FAILURE), world(), MPI_STATUS_IGNORE))
+    return OMPI_SUCCESS == MCA_PML_CALL(recv(message, bytes, MPI_BYTE, number,
+                                             gr_runtime_tag(GR_TAGS_FAILURE), gr_ompi_world(),
+                                             MPI_STATUS_IGNORE))
                ? 0
                : GR_ERR_FAILED;
 }
@@ -364,7 +359,7 @@ bool gr_runtime_shares_cores(void)
 
 void gr_runtime_abort(void)
 {
-    ompi_mpi_abort(world(), MPI_ERR_OTHER);
+    ompi_mpi_abort(gr_ompi_world(), MPI_ERR_OTHER);
 }
 
 /* ---- messages for the user ---- */

@@ -24,6 +24,11 @@ static inline struct ompi_communicator_t *gr_ompi_comm(const struct gr_comm *com
     return comm->mpi;
 }
 
+static inline struct ompi_communicator_t *gr_ompi_world(void)
+{
+    return &ompi_mpi_comm_world.comm;
+}
+
 /* Let the engine's communicator stand for Open MPI's. Repeated calls are fine. */
 void mca_coll_gpuring_comm_bind(struct gr_comm *comm, struct ompi_communicator_t *mpi);
 

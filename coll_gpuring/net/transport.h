@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The interface of transports, which carry the messages of links (net.h) between processes: UCX
- * (ucx.h), and Open MPI's point-to-point messages (mpi/net_pml.h).
+ * (ucx.h), and Open MPI's point-to-point messages (mpi/net_pml.c).
  *
  * One thread at a time calls a transport. A transport calls back from progress() only; lost() and
  * sent() also from send() and close(); ready() at any time.

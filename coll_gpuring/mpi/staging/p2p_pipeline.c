@@ -48,13 +48,6 @@ static unsigned char *buffer_of(const struct gr_p2p_message *p, const struct gr_
     return p->copied ? c->room.base + k % GR_P2P_BUFFERS * p->fragment : p->data + k * p->fragment;
 }
 
-static bool is_on_device(const unsigned char *at)
-{
-    struct gr_pointer pointer = gr_pointer_of(at);
-
-    return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
-}
-
 struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *block, int peer,
                                                    bool receive)
 {
@@ -65,7 +58,7 @@ struct gr_p2p_message mca_coll_gpuring_p2p_message(const struct gr_block_desc *b
     if (mca_coll_gpuring_block_span(block, &low, &high)) {
         p.first = block->at + low;
         p.span = (size_t) (high - low);
-        p.device = is_on_device(p.first);
+        p.device = gr_is_devices(gr_pointer_of(p.first));
     }
     p.contiguous = mca_coll_gpuring_is_contiguous(block->type, block->count);
     return p;

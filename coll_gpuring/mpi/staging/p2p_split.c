@@ -50,7 +50,6 @@ struct gr_p2p_split {
     struct gr_p2p_route route;
     /* polls without progress since the last look for failures of others */
     unsigned vain;
-    int rank, size;
     enum gr_call_id id;
     bool alone; /* nothing is left for the saved collective */
     struct gr_call rest;
@@ -194,9 +193,9 @@ static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s,
  */
 static int distance(const struct gr_p2p_split *p, const struct gr_p2p_message *message)
 {
-    int d = message->receive ? p->rank - message->peer : message->peer - p->rank;
+    int d = message->receive ? p->comm->rank - message->peer : message->peer - p->comm->rank;
 
-    return d < 0 ? d + p->size : d;
+    return d < 0 ? d + p->comm->size : d;
 }
 
 static void insert(struct gr_p2p_split *p, struct direction *w,
@@ -230,7 +229,7 @@ static int make_side(struct gr_p2p_split *p, const struct gr_call *call, bool re
     struct gr_buffer_desc s = mca_coll_gpuring_buffer_desc(call, receive), named = s;
     struct gr_peers o;
     int k, rc = mca_coll_gpuring_peers(&s, &o);
-    int *times = OMPI_SUCCESS == rc ? count_others(&o, p->size) : NULL;
+    int *times = OMPI_SUCCESS == rc ? count_others(&o, p->comm->size) : NULL;
 
     if (OMPI_SUCCESS == rc && GR_CALL_NEIGHBOR_ALLTOALL == call->id) {
         rc = name_all(p, &s, &o);
@@ -295,8 +294,6 @@ int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_ca
           2 * (GR_NORDERS * (int) (number % CALLS) + (int) queue->order);
     p->comm = queue->comm;
     p->route = (struct gr_p2p_route) {call->comm, tag, tag - 1, fragment};
-    p->rank = ompi_comm_rank(call->comm);
-    p->size = ompi_comm_size(call->comm);
     p->id = call->id;
     p->alone = is_even(&gr_calls[call->id]);
     p->rest = *call;
@@ -315,14 +312,15 @@ void mca_coll_gpuring_p2p_split_free(struct gr_p2p_split *p)
 {
     int w;
 
-    for (w = 0; NULL != p && w < 2; w++) {
+    if (NULL == p) {
+        return;
+    }
+    for (w = 0; w < 2; w++) {
         free(p->directions[w].messages);
         free(p->named[w]);
     }
-    if (NULL != p) {
-        free(p->to);
-        free(p->kept);
-    }
+    free(p->to);
+    free(p->kept);
     free(p);
 }
 

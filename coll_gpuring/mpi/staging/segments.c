@@ -54,7 +54,7 @@ bool mca_coll_gpuring_segments_fit(const struct gr_call *call, const struct gr_f
     if (GR_BLOCKING != form->kind || !gr_calls[call->id].elementwise) {
         return false;
     }
-    ompi_datatype_type_size(call->rtype, &size);
+    size = mca_coll_gpuring_type_size(call->rtype);
     return size > 0 && size <= SEGMENT && call->rcount >= LEAST / size;
 }
 
@@ -212,11 +212,11 @@ static void describe(struct segmented_call *c, const struct gr_call *call)
 {
     struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
                           receive = mca_coll_gpuring_buffer_desc(call, true);
-    size_t size;
 
-    ompi_datatype_type_size(call->rtype, &size);
-    *c = (struct segmented_call) {.call = call, .n = call->rcount, .per = SEGMENT / size};
-    ompi_datatype_type_extent(call->rtype, &c->extent);
+    *c = (struct segmented_call) {.call = call,
+                                  .n = call->rcount,
+                                  .per = SEGMENT / mca_coll_gpuring_type_size(call->rtype),
+                                  .extent = mca_coll_gpuring_type_extent(call->rtype)};
     c->directions[0].user = send.n > 0 ? (unsigned char *) call->sbuf : NULL;
     c->directions[1].user = receive.n > 0 ? call->rbuf : NULL;
 }

@@ -54,15 +54,6 @@ static int next_block(const struct gr_buffer_desc *s, int k, struct gr_block_des
 }
 
 /*
- * Managed memory too: the host could read it, page by page, but what we hand calls on to may not
- * (coll/accelerator).
- */
-static bool is_devices(struct gr_pointer pointer)
-{
-    return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
-}
-
-/*
  * What kind of memory the blocks lie in: the first one says it for all, but where each may be a
  * buffer of its own (MPI_BOTTOM, and displacements that are addresses). *device: some of them on a
  * device; and gr_wait_default_stream() for them. *known: the last of them.
@@ -78,7 +69,7 @@ static int look_at(const struct gr_buffer_desc *s, struct gr_known_address *know
         struct gr_pointer pointer = gr_pointer_of(b.at + low);
 
         *known = (struct gr_known_address) {b.at + low, pointer};
-        *device = *device || is_devices(pointer);
+        *device = *device || gr_is_devices(pointer);
         rc = mca_coll_gpuring_to_ompi(gr_wait_default_stream(pointer));
     }
     return rc;
@@ -162,7 +153,7 @@ static bool needs_stage(const struct gr_buffer_desc *s, const struct gr_known_ad
     }
     for (; k < s->n && !device;
          k = GR_PARTS_W == s->parts ? next_block(s, k + 1, &b, &low, &high) : s->n) {
-        device = is_devices(gr_pointer_of(b.at + low));
+        device = gr_is_devices(gr_pointer_of(b.at + low));
     }
     return device;
 }
@@ -211,6 +202,15 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive, boo
 
 /* ---- points in default streams ---- */
 
+/* The device of the first block that has data; NULL: there is none. */
+static struct gr_gpu *gpu_of_side(const struct gr_buffer_desc *s)
+{
+    struct gr_block_desc b;
+    ptrdiff_t low, high;
+
+    return gr_gpu_of(next_block(s, 0, &b, &low, &high) < s->n ? b.at + low : NULL);
+}
+
 /* Add the device's, unless it is there or NULL. False: it has none. */
 static bool add_point(struct gr_points *points, struct gr_gpu *gpu)
 {
@@ -230,13 +230,11 @@ void mca_coll_gpuring_points_set(struct gr_points *points, const struct gr_call 
 {
     struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
                           receive = mca_coll_gpuring_buffer_desc(call, true);
-    struct gr_gpu *from = gr_gpu_of(mca_coll_gpuring_buffer_first(&send));
-    struct gr_gpu *to = gr_gpu_of(mca_coll_gpuring_buffer_first(&receive));
 
     points->n = 0;
     /* each block of the ...w calls may be on a device of its own */
     if (GR_PARTS_W == send.parts || GR_PARTS_W == receive.parts || !add_point(points, team) ||
-        !add_point(points, from) || !add_point(points, to)) {
+        !add_point(points, gpu_of_side(&send)) || !add_point(points, gpu_of_side(&receive))) {
         points->n = 0;
     }
 }

@@ -41,6 +41,15 @@ struct gr_known_address {
     struct gr_pointer pointer;
 };
 
+/*
+ * Managed memory too: the host could read it, page by page, but what we hand calls on to may not
+ * (coll/accelerator).
+ */
+static inline bool gr_is_devices(struct gr_pointer pointer)
+{
+    return GR_MEMORY_DEVICE == pointer.memory || GR_MEMORY_MANAGED == pointer.memory;
+}
+
 /* A call whose buffers were replaced by host memory. All zero at first. */
 struct gr_stage {
     struct gr_known_address
