@@ -13,7 +13,6 @@
 
 #include "ompi/mca/topo/base/base.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_inter(const struct gr_call *call)

@@ -24,8 +24,6 @@
 #include "exec/mailbox.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
-#include "sched/sched.h"
-#include "cuda/device.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,6 @@
 #include "exec/mailbox.h"
 #include "link/public.h"
 #include "link/team.h"
-#include "sched/sched.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,6 @@
 #include "mpi/ompi.h"
 
 #include "comm/collectives.h"
-#include "comm/devices.h"
 #include "comm/runtime.h"
 #include "exec/grouped.h"
 #include "mpi/call.h"
@@ -29,8 +28,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct gr_mpi_op;
 
 /*
  * What makes calls alike. The type and the operation of a reduction are MPI's own, which nobody

@@ -14,8 +14,6 @@
 #include "comm/failure.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
-#include "engine/call_agreement.h"
-#include "engine/choose.h"
 #include "engine/op_queue.h"
 #include "engine/phases.h"
 #include "exec/op.h"

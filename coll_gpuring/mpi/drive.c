@@ -19,7 +19,6 @@
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
-#include "base/errors.h"
 #include "exec/gpu/team.h"
 
 #include <pthread.h>

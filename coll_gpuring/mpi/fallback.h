@@ -10,7 +10,6 @@
 struct gr_call;
 struct gr_form;
 struct gr_op_queue;
-struct gr_stage;
 
 /* Call the saved function, with host memory in the place of device memory. */
 int mca_coll_gpuring_fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *call,

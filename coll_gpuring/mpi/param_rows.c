@@ -3,13 +3,11 @@
 #include "mpi/params.h"
 
 #include "comm/params.h"
-#include "comm/process.h"
 
 #include "exec/stepper.h"
 #include "exec/gpu/args.h"
 #include "link/fifo.h"
 #include "net/rails.h"
-#include "sched/sched.h"
 
 #include "opal/mca/base/mca_base_var.h"
 

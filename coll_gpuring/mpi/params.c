@@ -9,9 +9,7 @@
 
 #include "comm/net_links.h"
 #include "comm/params.h"
-#include "comm/process.h"
 #include "comm/runtime.h"
-#include "mpi/comm.h"
 
 #include "base/text.h"
 #include "link/lease.h"
@@ -26,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct gr_param_row *const rows = mca_coll_gpuring_param_rows;
 

@@ -6,7 +6,6 @@
 #include "mpi/report.h"
 
 #include "comm/collectives.h"
-#include "comm/params.h"
 #include "comm/runtime.h"
 #include "mpi/params.h"
 #include "mpi/runtime.h"

@@ -2,7 +2,6 @@
 /* The ops of MPI calls, and requests (request.h). */
 #include "mpi/request.h"
 
-#include "comm/devices.h"
 #include "comm/failure.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
@@ -14,9 +13,7 @@
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
-#include "base/errors.h"
 #include "base/memory.h"
-#include "cuda/device.h"
 #include "exec/gpu/team.h"
 
 #include <pthread.h>

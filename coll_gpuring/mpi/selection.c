@@ -14,7 +14,6 @@
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/argv.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

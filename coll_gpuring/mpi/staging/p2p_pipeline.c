@@ -27,7 +27,6 @@
 #include "mpi/staging/stage.h"
 
 #include "cuda/stream.h"
-#include "cuda/pointer.h"
 
 #include "ompi/mca/pml/pml.h"
 

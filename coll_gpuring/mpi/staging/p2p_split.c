@@ -27,7 +27,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Messages of a direction that are in flight at a time. */
 #define CHANNELS 4

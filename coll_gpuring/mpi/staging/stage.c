@@ -26,7 +26,6 @@
 #include "opal/datatype/opal_convertor.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 
 /* Runs of bytes that are copied at a time. */

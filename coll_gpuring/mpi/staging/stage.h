@@ -13,7 +13,6 @@
 
 struct gr_block_desc;
 struct gr_buffer_desc;
-struct gr_gpu;
 
 /*
  * A side of one of the ...w calls, whose blocks lie too far apart to be copied as they lie, with
