@@ -36,12 +36,23 @@ static void tell_constants(const mca_coll_gpuring_module_t *module)
     }
 }
 
+/* Let the engine's communicator stand for Open MPI's. Repeated calls are fine. */
+static void bind_comm(struct gr_comm *comm, struct ompi_communicator_t *mpi)
+{
+    comm->mpi = mpi;
+    comm->rank = ompi_comm_rank(mpi);
+    comm->size = ompi_comm_size(mpi);
+    comm->id = GR_COMM_ID(mpi);
+    comm->name = mpi->c_name;
+    comm->inter = OMPI_COMM_IS_INTER(mpi);
+}
+
 /* Is the communicator taken? The caller has the lock. */
 static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm)
 {
     int rc;
 
-    mca_coll_gpuring_comm_bind(&module->comm, comm);
+    bind_comm(&module->comm, comm);
     gr_failure_enlist(&module->comm);
     rc = mca_coll_gpuring_modex_decide(module, comm);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
@@ -60,7 +71,7 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
         (void) mca_coll_gpuring_progress_open();
     }
     atomic_store_explicit(&module->decided, true, memory_order_release);
-    if (gr_ompi_should_log(comm, 1)) {
+    if (gr_should_log(ompi_comm_rank(comm), 1)) {
         gr_print("gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
                  0 > module->refused ? "taken" : mca_coll_gpuring_fallback_name(module->refused));
         tell_constants(module);

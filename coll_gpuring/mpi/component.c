@@ -46,19 +46,6 @@ GR_COMPONENT_EXPORT extern gr_coll_component_t mca_coll_gpuring_component;
  */
 static mca_coll_gpuring_module_t *reserve;
 
-static void modules_open(void)
-{
-    reserve = OBJ_NEW(mca_coll_gpuring_module_t); /* the first module brings another try */
-}
-
-static void modules_close(void)
-{
-    if (NULL != reserve) {
-        OBJ_RELEASE(reserve);
-    }
-    reserve = NULL;
-}
-
 static mca_coll_gpuring_module_t *module_new(void)
 {
     mca_coll_gpuring_module_t *module = OBJ_NEW(mca_coll_gpuring_module_t);
@@ -166,7 +153,7 @@ static int gpuring_open(void)
     }
     mca_coll_gpuring_params_check();
     mca_coll_gpuring_report_open();
-    modules_open();
+    reserve = OBJ_NEW(mca_coll_gpuring_module_t); /* the first module brings another try */
     gr_watch_signal(&gr_process, gr_settings.signal);
     (void) gr_reserve_make();
     return mca_coll_gpuring_modex_publish();
@@ -178,7 +165,10 @@ static int gpuring_close(void)
     if (!fits) {
         return OMPI_SUCCESS;
     }
-    modules_close();
+    if (NULL != reserve) {
+        OBJ_RELEASE(reserve);
+    }
+    reserve = NULL;
     mca_coll_gpuring_progress_close();
     mca_coll_gpuring_fallback_close();
     mca_coll_gpuring_requests_close();

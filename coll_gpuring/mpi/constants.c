@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "exec/reduce.h"
+#include "topo/cpus.h"
 #include "tune/constants.h"
 #include "tune/tune_file.h"
 
@@ -206,15 +207,6 @@ void mca_coll_gpuring_constants_find(struct gr_constants *c, bool cores, bool de
 }
 
 /* ---- their use ---- */
-
-struct gr_cpu_place mca_coll_gpuring_place(void)
-{
-    cpu_set_t bound;
-
-    CPU_ZERO(&bound);
-    (void) sched_getaffinity(0, sizeof(bound), &bound);
-    return gr_cpu_place_find(GR_SYSFS_CPUS, &bound);
-}
 
 /* Keep what is said of the first communicator with ranks of that relation. */
 static void keep_text(const struct gr_constants *c, int relation, enum gr_constant_source least)

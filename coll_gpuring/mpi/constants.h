@@ -7,7 +7,6 @@
 
 #include "mpi/module.h"
 
-#include "topo/cpus.h"
 #include "tune/constants.h"
 
 #include <stdbool.h>
@@ -19,9 +18,6 @@
  * are wanted from a file, too.
  */
 void mca_coll_gpuring_constants_find(struct gr_constants *c, bool cores, bool devices);
-
-/* Where this process may run. */
-struct gr_cpu_place mca_coll_gpuring_place(void);
 
 /* Let a communicator inside a node, whose ranks are at most at that distance, use the constants. */
 void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const struct gr_constants *c,

@@ -41,7 +41,7 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
                      const struct gr_form *form, int reason)
 {
     gr_stats_fallback(call->id, (enum gr_fallback_reason) reason);
-    if (gr_ompi_should_log(call->comm, 2)) {
+    if (NULL != call->comm && gr_should_log(ompi_comm_rank(call->comm), 2)) {
         gr_print("gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
                  gr_ompi_name(call->comm), mca_coll_gpuring_fallback_name(reason));
     }
@@ -142,14 +142,6 @@ static int begin_call(mca_coll_gpuring_module_t *module, struct gr_op_queue *que
     return mca_coll_gpuring_to_ompi(gr_op_decide(queue, &op->base, use, device));
 }
 
-/* Let the engine do a blocking op that was begun, and wait for it. OMPI error code. */
-static int do_op(struct gr_op_queue *queue, struct gr_mpi_op *op)
-{
-    int rc = mca_coll_gpuring_op_prepare(queue, op);
-
-    return OMPI_SUCCESS == rc ? mca_coll_gpuring_op_do(op) : rc;
-}
-
 /* The communicator's queue for nonblocking calls. NULL: no memory. */
 static struct gr_op_queue *nonblocking_queue(mca_coll_gpuring_module_t *module)
 {
@@ -189,7 +181,7 @@ static int do_blocking(mca_coll_gpuring_module_t *module, const struct gr_call *
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc && op->base.data.bytes > 0) {
-        rc = do_op(queue, op);
+        rc = mca_coll_gpuring_op_do(queue, op);
         if (OMPI_SUCCESS == rc) {
             mca_coll_gpuring_cache_call(module, op);
         }
@@ -294,7 +286,7 @@ static int ask_devices(mca_coll_gpuring_module_t *module, const struct gr_call *
         return fail_call(module, call, OMPI_ERR_OUT_OF_RESOURCE);
     }
     rc = begin_call(module, queue, op, call, GR_AGREEMENT_ONLY);
-    rc = OMPI_SUCCESS == rc ? do_op(queue, op) : rc;
+    rc = OMPI_SUCCESS == rc ? mca_coll_gpuring_op_do(queue, op) : rc;
     *devices = op->base.agreed.devices;
     return OMPI_ERR_NOT_AVAILABLE == rc ? OMPI_SUCCESS : fail_call(module, call, rc);
 }

@@ -153,10 +153,14 @@ int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_mpi_op *op)
     return op->base.chosen_in_turn ? OMPI_SUCCESS : mca_coll_gpuring_op_begin(op);
 }
 
-int mca_coll_gpuring_op_do(struct gr_mpi_op *op)
+int mca_coll_gpuring_op_do(struct gr_op_queue *queue, struct gr_mpi_op *op)
 {
     struct gr_op *served;
+    int rc = mca_coll_gpuring_op_prepare(queue, op);
 
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
     gr_queue_enter(&op->base);
     while (NULL != (served = gr_queue_wait(&op->base))) {
         serve(served, true);
@@ -300,22 +304,16 @@ void mca_coll_gpuring_thread_need(bool device)
     }
 }
 
-static void close_thread(void)
+void mca_coll_gpuring_progress_close(void)
 {
     struct gr_progress_thread *progress = &gr_process.progress;
+    struct gr_queue_list *list = &gr_process.queues;
 
     if (progress->runs) {
         atomic_store_explicit(&progress->stop, true, memory_order_release);
         pthread_join(progress->thread, NULL);
     }
     progress->there = progress->runs = false;
-}
-
-void mca_coll_gpuring_progress_close(void)
-{
-    struct gr_queue_list *list = &gr_process.queues;
-
-    close_thread();
     if (list->registered) {
         gr_runtime_unregister(GR_PROGRESS_QUEUES);
         list->registered = false;

@@ -7,13 +7,10 @@
 #define _GNU_SOURCE 1 /* asprintf, environ */
 #include "mpi/params.h"
 
-#include "base/text.h"
-
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/argv.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,22 +91,6 @@ static void read_files(void)
     opal_argv_free(paths);
 }
 
-const char *mca_coll_gpuring_param_nearest(const char *name)
-{
-    const char *nearest = mca_coll_gpuring_param_rows[0].name;
-    size_t least = SIZE_MAX, letters;
-    int k;
-
-    for (k = 0; k < GR_PARAM_ROWS; k++) {
-        letters = gr_text_distance(name, mca_coll_gpuring_param_rows[k].name);
-        if (letters < least) {
-            least = letters;
-            nearest = mca_coll_gpuring_param_rows[k].name;
-        }
-    }
-    return nearest;
-}
-
 void mca_coll_gpuring_params_read_given(void)
 {
     read_environment();
@@ -150,16 +131,4 @@ const char *mca_coll_gpuring_param_unknown(int *at, char *name, size_t size)
         }
     }
     return NULL;
-}
-
-bool mca_coll_gpuring_param_is_number(const char *text, bool bytes)
-{
-    char *end;
-
-    errno = 0;
-    (void) strtol(text, &end, 0);
-    if (end == text || 0 != errno || isspace((unsigned char) text[0])) {
-        return false;
-    }
-    return '\0' == *end || (bytes && NULL != strchr("kKmMgG", *end) && '\0' == end[1]);
 }

@@ -90,6 +90,16 @@ static bool shares_cores(const struct modex_record *record)
            (long) opal_process_info.num_local_peers + 1 > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* Where this process may run. */
+static struct gr_cpu_place own_place(void)
+{
+    cpu_set_t bound;
+
+    CPU_ZERO(&bound);
+    (void) sched_getaffinity(0, sizeof(bound), &bound);
+    return gr_cpu_place_find(GR_SYSFS_CPUS, &bound);
+}
+
 /* Where this process runs, and what the job's first rank knows of the node, for all. */
 static void describe_node(struct modex_record *record)
 {
@@ -98,7 +108,7 @@ static void describe_node(struct modex_record *record)
 
     memset(&record->place, 0xff, sizeof(record->place)); /* not known */
     if (wanted) {
-        record->place = mca_coll_gpuring_place();
+        record->place = own_place();
     }
     if (0 == OPAL_PROC_MY_NAME.vpid) {
         /* times of processors that ranks have for themselves mean nothing where they share them */
@@ -541,7 +551,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
 bool gr_runtime_reads(const struct gr_comm *comm, int rank)
 {
     struct modex_record *record =
-        record_of(&ompi_comm_peer_lookup(gr_ompi_comm(comm), rank)->super.proc_name);
+        record_of(&ompi_comm_peer_lookup(comm->mpi, rank)->super.proc_name);
 
     return NULL != record && gr_probe_test(&record->probe);
 }

@@ -71,10 +71,10 @@ int mca_coll_gpuring_op_begin(struct gr_mpi_op *op);
 int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_mpi_op *op);
 
 /*
- * Append a blocking op to its queue, and drive that until the op is done. OMPI error code;
- * OMPI_ERR_NOT_AVAILABLE: no links, the call is to be left to the saved collective.
+ * Prepare a blocking op, append it to its queue, and drive that until the op is done. OMPI error
+ * code; OMPI_ERR_NOT_AVAILABLE: no links, the call is to be left to the saved collective.
  */
-int mca_coll_gpuring_op_do(struct gr_mpi_op *op);
+int mca_coll_gpuring_op_do(struct gr_op_queue *queue, struct gr_mpi_op *op);
 
 /*
  * Append n nonblocking ops, each to its own queue, and return: opal_progress and the progress

@@ -20,6 +20,8 @@
 
 #include "opal/mca/base/mca_base_var.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,14 +196,27 @@ bool mca_coll_gpuring_params_good(const gr_params_t *params, const gr_bad_param_
            NULL != memchr(bad->allowed, '\0', sizeof(bad->allowed));
 }
 
+/* Whether all of a text is a number. bytes: k, m, g may follow it, as Open MPI reads them. */
+static bool is_number(const char *text, bool bytes)
+{
+    char *end;
+
+    errno = 0;
+    (void) strtol(text, &end, 0);
+    if (end == text || 0 != errno || isspace((unsigned char) text[0])) {
+        return false;
+    }
+    return '\0' == *end || (bytes && NULL != strchr("kKmMgG", *end) && '\0' == end[1]);
+}
+
 /* Whether the number that Open MPI has read is the one that was written. */
 static bool is_whole(const struct gr_param_row *row)
 {
     const char *given = mca_coll_gpuring_param_given(row->name);
     size_t n = strlen(row->name), bytes = strlen("bytes");
 
-    return NULL == given || mca_coll_gpuring_param_is_number(
-                                given, n > bytes && 0 == strcmp(row->name + n - bytes, "bytes"));
+    return NULL == given ||
+           is_number(given, n > bytes && 0 == strcmp(row->name + n - bytes, "bytes"));
 }
 
 static int64_t check_int(const struct gr_param_row *row, int value)
@@ -306,6 +321,23 @@ static char *check_report(const struct gr_param_row *row, const char *text)
     return strdup("none");
 }
 
+/* The parameter whose name differs least. */
+static const char *nearest_name(const char *name)
+{
+    const char *nearest = rows[0].name;
+    size_t least = SIZE_MAX, letters;
+    int k;
+
+    for (k = 0; k < GR_PARAM_ROWS; k++) {
+        letters = gr_text_distance(name, rows[k].name);
+        if (letters < least) {
+            least = letters;
+            nearest = rows[k].name;
+        }
+    }
+    return nearest;
+}
+
 /* Name what was written and is no parameter, or is none any more. */
 static void tell_unknown(void)
 {
@@ -316,7 +348,7 @@ static void tell_unknown(void)
 
     while (NULL != mca_coll_gpuring_param_unknown(&at, name, sizeof(name))) {
         if (0 != strncmp(name, retired, strlen(retired))) {
-            gr_warn("unknown-parameter", name, mca_coll_gpuring_param_nearest(name));
+            gr_warn("unknown-parameter", name, nearest_name(name));
         } else if (!told) {
             gr_warn("retired-parameter", retired);
             told = true;

@@ -79,12 +79,6 @@ const char *mca_coll_gpuring_param_given(const char *name);
  */
 const char *mca_coll_gpuring_param_unknown(int *at, char *name, size_t size);
 
-/* The parameter whose name differs least. */
-const char *mca_coll_gpuring_param_nearest(const char *name);
-
-/* Whether all of a text is a number. bytes: k, m, g may follow it, as Open MPI reads them. */
-bool mca_coll_gpuring_param_is_number(const char *text, bool bytes);
-
 /* ---- what `mpirun --mca coll gpuring` says (selection.c) ---- */
 
 /* Whether the selection names gpuring, alone or with other components (^gpuring does not). */

@@ -147,7 +147,7 @@ int gr_runtime_send(const struct gr_comm *comm, const void *buf, size_t bytes, i
 {
     ompi_request_t *pml_request = MPI_REQUEST_NULL;
     int rc = MCA_PML_CALL(isend(buf, bytes, MPI_BYTE, rank, tag, MCA_PML_BASE_SEND_STANDARD,
-                                gr_ompi_comm(comm), &pml_request));
+                                comm->mpi, &pml_request));
 
     return posted(rc, pml_request, message);
 }
@@ -156,7 +156,7 @@ int gr_runtime_receive(const struct gr_comm *comm, void *buf, size_t bytes, int 
                        struct gr_message **message)
 {
     ompi_request_t *pml_request = MPI_REQUEST_NULL;
-    int rc = MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, gr_ompi_comm(comm), &pml_request));
+    int rc = MCA_PML_CALL(irecv(buf, bytes, MPI_BYTE, rank, tag, comm->mpi, &pml_request));
 
     return posted(rc, pml_request, message);
 }
@@ -176,8 +176,7 @@ int gr_runtime_test(struct gr_message **message)
 
 int gr_runtime_number(const struct gr_comm *comm, int rank)
 {
-    const ompi_proc_t *proc = ompi_comm_peer_lookup(gr_ompi_comm(comm), rank),
-                      *self = ompi_proc_local();
+    const ompi_proc_t *proc = ompi_comm_peer_lookup(comm->mpi, rank), *self = ompi_proc_local();
 
     return proc->super.proc_name.jobid == self->super.proc_name.jobid
                ? (int) proc->super.proc_name.vpid
@@ -225,33 +224,23 @@ int gr_runtime_job_receive(struct gr_process *process, void *message, size_t byt
 
 /* ---- communicators ---- */
 
-void mca_coll_gpuring_comm_bind(struct gr_comm *comm, struct ompi_communicator_t *mpi)
-{
-    comm->mpi = mpi;
-    comm->rank = ompi_comm_rank(mpi);
-    comm->size = ompi_comm_size(mpi);
-    comm->id = GR_COMM_ID(mpi);
-    comm->name = mpi->c_name;
-    comm->inter = OMPI_COMM_IS_INTER(mpi);
-}
-
 void gr_runtime_retain(const struct gr_comm *comm)
 {
-    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+    struct ompi_communicator_t *mpi = comm->mpi;
 
     OBJ_RETAIN(mpi);
 }
 
 void gr_runtime_release(const struct gr_comm *comm)
 {
-    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+    struct ompi_communicator_t *mpi = comm->mpi;
 
     OBJ_RELEASE(mpi);
 }
 
 int gr_runtime_state(const struct gr_comm *comm)
 {
-    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+    struct ompi_communicator_t *mpi = comm->mpi;
 
     (void) mpi; /* where Open MPI has no fault tolerance */
     if (GR_COMM_REVOKED(mpi)) {
@@ -262,15 +251,14 @@ int gr_runtime_state(const struct gr_comm *comm)
 
 bool gr_runtime_lost(const struct gr_comm *comm, int rank)
 {
-    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+    struct ompi_communicator_t *mpi = comm->mpi;
 
     return GR_RANK_IS_LOST(mpi, rank);
 }
 
 const char *gr_runtime_host(const struct gr_comm *comm, int rank)
 {
-    const char *name =
-        opal_get_proc_hostname(&ompi_comm_peer_lookup(gr_ompi_comm(comm), rank)->super);
+    const char *name = opal_get_proc_hostname(&ompi_comm_peer_lookup(comm->mpi, rank)->super);
 
     return NULL == name ? "an unknown host" : name;
 }

@@ -18,30 +18,15 @@
 /* This process. */
 extern struct gr_process gr_process;
 
-/* The communicator of Open MPI that the engine's stands for; set before the first call. */
-static inline struct ompi_communicator_t *gr_ompi_comm(const struct gr_comm *comm)
-{
-    return comm->mpi;
-}
-
 static inline struct ompi_communicator_t *gr_ompi_world(void)
 {
     return &ompi_mpi_comm_world.comm;
 }
 
-/* Let the engine's communicator stand for Open MPI's. Repeated calls are fine. */
-void mca_coll_gpuring_comm_bind(struct gr_comm *comm, struct ompi_communicator_t *mpi);
-
 /* What to call a communicator in messages; Open MPI gives no name to some (MPI_Intercomm_merge). */
 static inline const char *gr_ompi_name(const struct ompi_communicator_t *comm)
 {
     return '\0' == comm->c_name[0] ? "a communicator without name" : comm->c_name;
-}
-
-/* gr_should_log() for a communicator; NULL: false. */
-static inline bool gr_ompi_should_log(struct ompi_communicator_t *comm, int level)
-{
-    return NULL != comm && gr_should_log(ompi_comm_rank(comm), level);
 }
 
 /*
@@ -86,7 +71,7 @@ static inline int mca_coll_gpuring_mpi_code(int rc)
  */
 static inline bool gr_ompi_may_have_failed(struct gr_comm *comm)
 {
-    struct ompi_communicator_t *mpi = gr_ompi_comm(comm);
+    struct ompi_communicator_t *mpi = comm->mpi;
 
     (void) mpi; /* where Open MPI has no fault tolerance */
     return 0 != comm->failed || GR_COMM_REVOKED(mpi) || GR_COMM_LOST_RANK(mpi);
