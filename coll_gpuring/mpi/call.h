@@ -8,10 +8,8 @@
 #include "comm/collectives.h"
 
 /* How a call is made. */
-enum gr_form_kind { GR_BLOCKING, GR_NONBLOCKING, GR_PERSISTENT };
-
 struct gr_form {
-    enum gr_form_kind kind;
+    enum { GR_BLOCKING, GR_NONBLOCKING, GR_PERSISTENT } kind;
     struct ompi_info_t *info; /* persistent */
     ompi_request_t **request; /* nonblocking, persistent: where MPI's request goes */
     bool cut;                 /* into segments, by all ranks alike (segments.c) */

@@ -56,8 +56,7 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     gr_failure_enlist(&module->comm);
     rc = mca_coll_gpuring_modex_decide(module, comm);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        module->comm.torus =
-            mca_coll_gpuring_torus(comm, &module->comm.params, &module->comm.cluster);
+        module->comm.torus = mca_coll_gpuring_torus(&module->comm);
         rc = mca_coll_gpuring_to_ompi(gr_queue_make(&module->comm, GR_ORDER_BLOCKING));
         if (OMPI_SUCCESS == rc && NULL != module->comm.remote) {
             module->comm.agreement_choice = gr_choose_agreement(&module->comm);

@@ -53,19 +53,17 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
 
 /* ---- nodes: which ranks are on other ones, and their order (locality.c) ---- */
 
-/* Find the module's remote ranks, as the runtime says. OMPI error code. */
-int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module,
-                                   struct ompi_communicator_t *comm);
+/* Find the remote ranks, as the runtime says. OMPI error code. */
+int mca_coll_gpuring_locality_find(struct gr_comm *comm);
 
 /* A number of this process's node, the same for all processes there. */
 uint64_t mca_coll_gpuring_locality_number(void);
 
 /*
- * What the module knows of p ranks on several nodes, from the number that each has given of its
+ * What is known of ranks on several nodes, from the number that each has given of its
  * own. OMPI error code.
  */
-int mca_coll_gpuring_locality_order(mca_coll_gpuring_module_t *module, int p,
-                                    const uint64_t *nodes);
+int mca_coll_gpuring_locality_order(struct gr_comm *comm, const uint64_t *nodes);
 
 /* ---- the torus ---- */
 
@@ -77,7 +75,6 @@ const struct mca_topo_base_comm_cart_2_2_0_t *mca_coll_gpuring_grid(
     const struct ompi_communicator_t *comm);
 
 /* The torus of a communicator; ndims 0: none. */
-struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
-                                       const struct gr_torus *cluster);
+struct gr_torus mca_coll_gpuring_torus(const struct gr_comm *comm);
 
 #endif

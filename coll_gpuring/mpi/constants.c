@@ -228,11 +228,11 @@ static void keep_text(const struct gr_constants *c, int relation, enum gr_consta
     pthread_mutex_unlock(&gr_process.lock);
 }
 
-void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const struct gr_constants *c,
+void mca_coll_gpuring_constants_use(struct gr_comm *comm, const struct gr_constants *c,
                                     int distance)
 {
-    module->comm.machine = gr_constants_at(c, distance, GR_FROM_MEASUREMENT, NULL);
-    module->comm.fixed = gr_constants_at(c, distance, GR_FROM_FILE, NULL);
+    comm->machine = gr_constants_at(c, distance, GR_FROM_MEASUREMENT, NULL);
+    comm->fixed = gr_constants_at(c, distance, GR_FROM_FILE, NULL);
     keep_text(c, distance, GR_FROM_BUILD);
 }
 

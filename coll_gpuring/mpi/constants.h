@@ -5,7 +5,7 @@
 
 #include "mpi/ompi.h"
 
-#include "mpi/module.h"
+#include "comm/comm.h"
 
 #include "tune/constants.h"
 
@@ -20,7 +20,7 @@
 void mca_coll_gpuring_constants_find(struct gr_constants *c, bool cores, bool devices);
 
 /* Let a communicator inside a node, whose ranks are at most at that distance, use the constants. */
-void mca_coll_gpuring_constants_use(mca_coll_gpuring_module_t *module, const struct gr_constants *c,
+void mca_coll_gpuring_constants_use(struct gr_comm *comm, const struct gr_constants *c,
                                     int distance);
 
 /*

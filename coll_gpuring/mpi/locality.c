@@ -7,7 +7,6 @@
 
 #include "comm/params.h"
 #include "comm/runtime.h"
-#include "mpi/module.h"
 #include "mpi/runtime.h"
 
 #include "base/memory.h"
@@ -24,27 +23,26 @@
  * Which ranks are on other nodes, as the runtime says: it knows alike on all ranks whether there
  * are any, while a transport may reach what it likes. OMPI error code.
  */
-int mca_coll_gpuring_locality_find(mca_coll_gpuring_module_t *module,
-                                   struct ompi_communicator_t *comm)
+int mca_coll_gpuring_locality_find(struct gr_comm *comm)
 {
-    int p = ompi_comm_size(comm), r, n = 0;
+    int r, n = 0;
 
-    module->comm.cluster = (struct gr_torus) {.ndims = 0};
-    free(module->comm.remote); /* of an attempt that failed */
-    module->comm.remote = gr_calloc((size_t) p, sizeof(module->comm.remote[0]));
-    if (NULL == module->comm.remote) {
+    comm->cluster = (struct gr_torus) {.ndims = 0};
+    free(comm->remote); /* of an attempt that failed */
+    comm->remote = gr_calloc((size_t) comm->size, sizeof(comm->remote[0]));
+    if (NULL == comm->remote) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    for (r = 0; r < p; r++) {
-        ompi_proc_t *proc = ompi_comm_peer_lookup(comm, r);
+    for (r = 0; r < comm->size; r++) {
+        ompi_proc_t *proc = ompi_comm_peer_lookup(comm->mpi, r);
 
-        module->comm.remote[r] =
+        comm->remote[r] =
             proc != ompi_proc_local() && !OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
-        n += module->comm.remote[r];
+        n += comm->remote[r];
     }
     if (0 == n) {
-        free(module->comm.remote);
-        module->comm.remote = NULL;
+        free(comm->remote);
+        comm->remote = NULL;
     }
     return OMPI_SUCCESS;
 }
@@ -64,21 +62,21 @@ uint64_t mca_coll_gpuring_locality_number(void)
     return number;
 }
 
-int mca_coll_gpuring_locality_order(mca_coll_gpuring_module_t *module, int p, const uint64_t *nodes)
+int mca_coll_gpuring_locality_order(struct gr_comm *comm, const uint64_t *nodes)
 {
-    int k, n = 0;
+    int p = comm->size, k, n = 0;
 
-    free(module->comm.order); /* of an attempt that failed */
-    module->comm.order = gr_calloc((size_t) p, sizeof(*module->comm.order));
-    if (NULL == module->comm.order) {
+    free(comm->order); /* of an attempt that failed */
+    comm->order = gr_calloc((size_t) p, sizeof(*comm->order));
+    if (NULL == comm->order) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    gr_order_nodes(nodes, p, module->comm.order);
-    module->comm.cluster = gr_torus_of_nodes(nodes, p);
-    for (module->comm.nodes = module->comm.node_ranks = k = 0; k < p; k++) {
-        n = k > 0 && nodes[module->comm.order[k]] == nodes[module->comm.order[k - 1]] ? n + 1 : 1;
-        module->comm.nodes += 1 == n;
-        module->comm.node_ranks = n > module->comm.node_ranks ? n : module->comm.node_ranks;
+    gr_order_nodes(nodes, p, comm->order);
+    comm->cluster = gr_torus_of_nodes(nodes, p);
+    for (comm->nodes = comm->node_ranks = k = 0; k < p; k++) {
+        n = k > 0 && nodes[comm->order[k]] == nodes[comm->order[k - 1]] ? n + 1 : 1;
+        comm->nodes += 1 == n;
+        comm->node_ranks = n > comm->node_ranks ? n : comm->node_ranks;
     }
     return OMPI_SUCCESS;
 }
@@ -168,16 +166,15 @@ static bool is_cluster(const struct gr_torus *torus, const struct gr_torus *clus
            torus->dims[1] == cluster->dims[1];
 }
 
-struct gr_torus mca_coll_gpuring_torus(struct ompi_communicator_t *comm, const gr_params_t *params,
-                                       const struct gr_torus *cluster)
+struct gr_torus mca_coll_gpuring_torus(const struct gr_comm *comm)
 {
-    struct gr_torus torus = torus_of_key(comm);
+    struct gr_torus torus = torus_of_key(comm->mpi);
 
     if (0 == torus.ndims) {
-        torus = torus_of_grid(comm);
+        torus = torus_of_grid(comm->mpi);
     }
     if (0 == torus.ndims) {
-        torus = gr_param_torus(params->value[GR_PARAM_TORUS]);
+        torus = gr_param_torus(comm->params.value[GR_PARAM_TORUS]);
     }
-    return 0 == torus.ndims || is_cluster(&torus, cluster) ? *cluster : torus;
+    return 0 == torus.ndims || is_cluster(&torus, &comm->cluster) ? comm->cluster : torus;
 }

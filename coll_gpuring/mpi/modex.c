@@ -358,27 +358,27 @@ static bool nodes_wanted(struct ompi_communicator_t *comm, struct modex_record *
 }
 
 /* Rails between nodes: as many as each rank has. */
-static int count_rails(int p, struct modex_record *const *records, const gr_params_t *merged)
+static int count_rails(const struct gr_comm *comm, struct modex_record *const *records)
 {
-    int most = 1 == merged->value[GR_PARAM_NODES_RAILS] ? 1 : records[0]->rails, r;
+    int most = 1 == comm->params.value[GR_PARAM_NODES_RAILS] ? 1 : records[0]->rails, r;
 
-    for (r = 1; r < p; r++) {
+    for (r = 1; r < comm->size; r++) {
         most = records[r]->rails < most ? records[r]->rails : most;
     }
     return most;
 }
 
 /* Where ranks are on several nodes: their order. OMPI error code. */
-static int find_order(mca_coll_gpuring_module_t *module, int p, struct modex_record *const *records)
+static int find_order(struct gr_comm *comm, struct modex_record *const *records)
 {
-    uint64_t *nodes = gr_calloc((size_t) p, sizeof(*nodes));
+    uint64_t *nodes = gr_calloc((size_t) comm->size, sizeof(*nodes));
     int r, rc = OMPI_ERR_OUT_OF_RESOURCE;
 
-    for (r = 0; NULL != nodes && r < p; r++) {
+    for (r = 0; NULL != nodes && r < comm->size; r++) {
         nodes[r] = records[r]->node;
     }
     if (NULL != nodes) {
-        rc = mca_coll_gpuring_locality_order(module, p, nodes);
+        rc = mca_coll_gpuring_locality_order(comm, nodes);
     }
     free(nodes);
     return rc;
@@ -443,21 +443,19 @@ static int gather_records(mca_coll_gpuring_module_t *module, struct ompi_communi
 }
 
 /* Processes of the ranks, and whether these may share memory by single copy. OMPI error code. */
-static int find_processes(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
-                          struct modex_record *const *records)
+static int find_processes(struct gr_comm *comm, struct modex_record *const *records)
 {
-    int p = ompi_comm_size(comm), r;
+    int r;
 
-    free(module->comm.pids); /* of an attempt that failed */
-    module->comm.pids = gr_calloc((size_t) p, sizeof(module->comm.pids[0]));
-    if (NULL == module->comm.pids) {
+    free(comm->pids); /* of an attempt that failed */
+    comm->pids = gr_calloc((size_t) comm->size, sizeof(comm->pids[0]));
+    if (NULL == comm->pids) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    for (r = 0; r < p; r++) {
-        module->comm.pids[r] = records[r]->probe.pid;
+    for (r = 0; r < comm->size; r++) {
+        comm->pids[r] = records[r]->probe.pid;
     }
-    module->comm.direct =
-        0 != module->comm.params.value[GR_PARAM_SINGLE_COPY] && NULL == module->comm.remote;
+    comm->direct = 0 != comm->params.value[GR_PARAM_SINGLE_COPY] && NULL == comm->remote;
     return OMPI_SUCCESS;
 }
 
@@ -466,17 +464,16 @@ static int find_processes(mca_coll_gpuring_module_t *module, struct ompi_communi
  * those of processes inside a node, where those of the farthest ranks count, which every call waits
  * for; and those of devices. OMPI error code.
  */
-static int find_constants(mca_coll_gpuring_module_t *module, int p,
-                          struct modex_record *const *records)
+static int find_constants(struct gr_comm *comm, struct modex_record *const *records)
 {
     opal_process_name_t first = ompi_proc_local()->super.proc_name;
     struct modex_record *record;
     int r, distance = GR_CPU_CACHE;
 
-    memset(&module->comm.machine, 0, sizeof(module->comm.machine));
-    memset(&module->comm.fixed, 0, sizeof(module->comm.fixed));
-    module->comm.constants = NULL;
-    if (NULL != module->comm.remote && !module->comm.gpu) {
+    memset(&comm->machine, 0, sizeof(comm->machine));
+    memset(&comm->fixed, 0, sizeof(comm->fixed));
+    comm->constants = NULL;
+    if (NULL != comm->remote && !comm->gpu) {
         return OMPI_SUCCESS;
     }
     first.vpid = 0;
@@ -484,14 +481,14 @@ static int find_constants(mca_coll_gpuring_module_t *module, int p,
     if (NULL == record) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    module->comm.constants = &record->constants;
-    if (NULL != module->comm.remote) {
+    comm->constants = &record->constants;
+    if (NULL != comm->remote) {
         return OMPI_SUCCESS;
     }
-    for (r = 1; r < p; r++) {
+    for (r = 1; r < comm->size; r++) {
         distance = gr_cpu_place_farthest(distance, &records[0]->place, &records[r]->place);
     }
-    mca_coll_gpuring_constants_use(module, &record->constants, distance);
+    mca_coll_gpuring_constants_use(comm, &record->constants, distance);
     return OMPI_SUCCESS;
 }
 
@@ -523,7 +520,7 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
     module->all_gpu = true;
     rc = gather_records(module, comm, records);
     if (OMPI_SUCCESS == rc && 0 > module->refused) {
-        rc = mca_coll_gpuring_locality_find(module, comm);
+        rc = mca_coll_gpuring_locality_find(&module->comm);
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->comm.remote &&
         !nodes_wanted(comm, records)) {
@@ -533,14 +530,13 @@ int mca_coll_gpuring_modex_decide(mca_coll_gpuring_module_t *module,
         warn_bad(comm, records);
         merge_params(comm, records, &module->comm.params);
         check_torus(comm, &module->comm.params);
-        rc = find_processes(module, comm, records);
-        rc = OMPI_SUCCESS == rc ? find_constants(module, ompi_comm_size(comm), records) : rc;
-        rc = OMPI_SUCCESS == rc && NULL != module->comm.remote
-                 ? find_order(module, ompi_comm_size(comm), records)
-                 : rc;
+        rc = find_processes(&module->comm, records);
+        rc = OMPI_SUCCESS == rc ? find_constants(&module->comm, records) : rc;
+        rc = OMPI_SUCCESS == rc && NULL != module->comm.remote ? find_order(&module->comm, records)
+                                                               : rc;
     }
     if (OMPI_SUCCESS == rc && 0 > module->refused && NULL != module->comm.remote) {
-        module->comm.rails = count_rails(ompi_comm_size(comm), records, &module->comm.params);
+        module->comm.rails = count_rails(&module->comm, records);
         gr_rails_log(&module->comm);
         find_network(&module->comm, records[0]);
     }

@@ -13,14 +13,6 @@
 #include "mpi/staging/pinned_pool.h"
 #include "mpi/staging/stage.h"
 
-/* Memory that an op keeps for its next call. */
-struct gr_mpi_op_kept {
-    struct gr_scratch packed; /* data with gaps, packed */
-    struct gr_scratch tmp;    /* GR_TMP of the schedule */
-    size_t *counts, *displs;  /* [rank]: of v-collectives, in elements; one allocation, owned */
-    int ncounts;              /* ranks for which counts and displs have room */
-};
-
 struct gr_mpi_op {
     struct gr_op base;   /* first: the engine returns it as one that needs MPI's side */
     struct gr_call call; /* MPI arguments; buffers are replaced while they are staged */
@@ -32,8 +24,13 @@ struct gr_mpi_op {
     unsigned char token;   /* what a barrier sends and receives */
     bool stages;           /* a buffer may be on a device: stage is used. Set by begin_call() */
     struct gr_stage stage; /* host memory in the place of device buffers; kept for the next call */
-    struct gr_mpi_op_kept kept;
-    ompi_request_t *mpi_request; /* to be completed when the op is done; NULL: none. Borrowed */
+    struct {
+        struct gr_scratch packed; /* data with gaps, packed */
+        struct gr_scratch tmp;    /* GR_TMP of the schedule */
+        size_t *counts, *displs;  /* [rank]: of v-collectives, in elements; one allocation, owned */
+        int ncounts;              /* ranks for which counts and displs have room */
+    } kept;                       /* memory for its next call */
+    ompi_request_t *mpi_request;  /* to be completed when the op is done; NULL: none. Borrowed */
 };
 
 static inline struct gr_mpi_op *gr_mpi_op(const struct gr_op *op)

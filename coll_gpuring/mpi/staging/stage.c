@@ -359,21 +359,16 @@ int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, s
     return rc;
 }
 
-static int copy_sides(const struct gr_stage *stage, const struct gr_call *call)
-{
-    int rc = stage->in ? copy_in(stage, call, false) : OMPI_SUCCESS;
-
-    return stage->out && OMPI_SUCCESS == rc ? copy_in(stage, call, true) : rc;
-}
-
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
 {
     int rc = mca_coll_gpuring_stage_place(stage, call, gpu);
 
-    if (OMPI_SUCCESS != rc) {
-        return rc;
+    if (stage->in) {
+        rc = copy_in(stage, call, false);
     }
-    rc = copy_sides(stage, call);
+    if (stage->out && OMPI_SUCCESS == rc) {
+        rc = copy_in(stage, call, true);
+    }
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(stage, call, false);
     }
