@@ -12,6 +12,7 @@
 #include "mpi/op.h"
 
 #include "exec/default_streams.h"
+#include "engine/op_queue.h"
 #include "exec/executor.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/call.h"
@@ -21,6 +22,7 @@
 #include "mpi/staging/stage.h"
 
 #include "base/memory.h"
+#include "exec/gpu/team.h"
 #include "exec/mailbox.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
@@ -370,14 +372,6 @@ static int begin(struct gr_mpi_op *op)
     }
 }
 
-int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu)
-{
-    int rc = op->stages ? mca_coll_gpuring_stage_in(&op->stage, &op->call, gpu) : OMPI_SUCCESS;
-
-    op->base.data.staged = (struct gr_staged_data) {.in = NULL};
-    return OMPI_SUCCESS == rc ? begin(op) : rc;
-}
-
 /* Where on the device the data are that a staged buffer holds. */
 static unsigned char *on_device(const unsigned char *data, const void *staged, const void *original)
 {
@@ -403,12 +397,20 @@ static struct gr_staged_data find_staged(const struct gr_mpi_op *op)
     return staged;
 }
 
-int mca_coll_gpuring_buffers_place(struct gr_mpi_op *op)
+int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op)
 {
-    int rc = mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL);
+    const struct gr_op *base = &op->base;
+    bool staged = &gr_run_staged == base->exec; /* which copies data while it runs */
+    int rc = OMPI_SUCCESS;
 
+    if (staged) {
+        rc = mca_coll_gpuring_stage_place(&op->stage, &op->call, NULL);
+    } else if (op->stages) {
+        rc = mca_coll_gpuring_stage_in(&op->stage, &op->call,
+                                       base->exec->on_device ? base->queue->gpu->gpu : NULL);
+    }
     rc = OMPI_SUCCESS == rc ? begin(op) : rc;
-    op->base.data.staged = find_staged(op);
+    op->base.data.staged = staged ? find_staged(op) : (struct gr_staged_data) {.in = NULL};
     return rc;
 }
 

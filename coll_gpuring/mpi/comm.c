@@ -9,7 +9,6 @@
 #include "engine/op_queue.h"
 #include "engine/network_probe.h"
 #include "mpi/call.h"
-#include "mpi/constants.h"
 #include "mpi/module.h"
 #include "mpi/runtime.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tuning files and the measurement of the job's first rank (constants.h). */
-#include "mpi/constants.h"
+/* Tuning files and the measurement of the job's first rank (comm.h). */
+#include "mpi/comm.h"
 
 #include "comm/params.h"
 #include "comm/runtime.h"

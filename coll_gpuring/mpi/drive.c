@@ -19,8 +19,6 @@
 #include "mpi/runtime.h"
 #include "mpi/staging/stage.h"
 
-#include "exec/gpu/team.h"
-
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -43,20 +41,10 @@ static void release(struct gr_mpi_op *op)
  */
 static int prepare(struct gr_mpi_op *op)
 {
-    const struct gr_op *base = &op->base;
+    int rc;
 
     release(op);
-    return &gr_run_staged == base->exec
-               ? mca_coll_gpuring_buffers_place(op)
-               : mca_coll_gpuring_buffers_prepare(op, base->exec->on_device ? base->queue->gpu->gpu
-                                                                            : NULL);
-}
-
-/* Returns rc. */
-static int prepared(struct gr_mpi_op *op)
-{
-    int rc = prepare(op);
-
+    rc = mca_coll_gpuring_buffers_prepare(op);
     if (OMPI_SUCCESS != rc) {
         release(op);
     }
@@ -99,7 +87,7 @@ static void complete(struct gr_mpi_op *op)
 static void serve(struct gr_op *op, bool here)
 {
     if (GR_OP_BUFFERS == op->phase) {
-        (void) prepared(gr_mpi_op(op));
+        (void) prepare(gr_mpi_op(op));
         return;
     }
     if (GR_OP_OVER == op->phase) {
@@ -140,7 +128,7 @@ static uint64_t drive_all(struct gr_queue_walk *walk)
 int mca_coll_gpuring_op_begin(struct gr_mpi_op *op)
 {
     gr_op_begin(&op->base);
-    return prepared(op);
+    return prepare(op);
 }
 
 int mca_coll_gpuring_op_prepare(struct gr_op_queue *queue, struct gr_mpi_op *op)

@@ -13,7 +13,6 @@
 #include "comm/params.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
-#include "mpi/constants.h"
 #include "mpi/module.h"
 #include "mpi/params.h"
 #include "mpi/runtime.h"

@@ -45,13 +45,9 @@ int mca_coll_gpuring_buffers_size(struct gr_mpi_op *op);
 
 /*
  * Set the buffers: pack data with gaps, find scratch; after putting host memory in the place of
- * buffers that cannot be used where they are: by the host (gpu NULL), or by kernels on gpu. OMPI
- * error code.
+ * buffers that the op's executor cannot use where they are. OMPI error code.
  */
-int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op, struct gr_gpu *gpu);
-
-/* The same for the staged executor, which copies data while it runs. */
-int mca_coll_gpuring_buffers_place(struct gr_mpi_op *op);
+int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op);
 
 /* After the last step: copy or unpack the output. OMPI error code. */
 int mca_coll_gpuring_buffers_end(struct gr_mpi_op *op);

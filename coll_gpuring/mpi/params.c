@@ -219,12 +219,13 @@ static bool is_whole(const struct gr_param_row *row)
            is_number(given, n > bytes && 0 == strcmp(row->name + n - bytes, "bytes"));
 }
 
-static int64_t check_int(const struct gr_param_row *row, int value)
+static int64_t check_int(const struct gr_param_row *row, const char *text)
 {
     char given[32], allowed[64], def[32], of[32] = "";
-    int multiple = multiple_of(row);
+    int value = raw[row - rows].number, multiple = multiple_of(row);
     bool whole = is_whole(row);
 
+    (void) text;
     if (whole && is_good(row, value)) {
         return value;
     }
@@ -311,15 +312,39 @@ static int64_t check_word(const struct gr_param_row *row, const char *text)
 }
 
 /* A copy: the variable system frees its own before the component is closed. */
-static char *check_report(const struct gr_param_row *row, const char *text)
+static int64_t check_report(const struct gr_param_row *row, const char *text)
 {
-    if (0 == strcmp(text, "none") || 0 == strcmp(text, "line") || 0 == strcmp(text, "summary") ||
-        (0 == strncmp(text, "json:", 5) && text[5])) {
-        return strdup(text);
+    bool good = 0 == strcmp(text, "none") || 0 == strcmp(text, "line") ||
+                0 == strcmp(text, "summary") || (0 == strncmp(text, "json:", 5) && text[5]);
+
+    if (!good) {
+        complain(row, text, "none line summary json:FILE", "none");
     }
-    complain(row, text, "none line summary json:FILE", "none");
-    return strdup("none");
+    free(gr_settings.report);
+    gr_settings.report = strdup(good ? text : "none");
+    return 0;
 }
+
+static int64_t check_file(const struct gr_param_row *row, const char *text)
+{
+    (void) row;
+    free(gr_settings.tune_file);
+    gr_settings.tune_file = strdup(text);
+    return 0;
+}
+
+/* What settles a value, and says where it is bad. text: of all but numbers. */
+static int64_t (*const checks[])(const struct gr_param_row *row, const char *text) = {
+    [GR_KIND_INT] = check_int,
+    [GR_KIND_HOST] = check_host,
+    [GR_KIND_ALGORITHM] = check_algorithm,
+    [GR_KIND_PROTOCOL] = check_word,
+    [GR_KIND_TORUS] = check_torus,
+    [GR_KIND_SYNC] = check_word,
+    [GR_KIND_TRANSPORT] = check_word,
+    [GR_KIND_REPORT] = check_report,
+    [GR_KIND_FILE] = check_file,
+};
 
 /* The parameter whose name differs least. */
 static const char *nearest_name(const char *name)
@@ -366,7 +391,7 @@ void mca_coll_gpuring_params_close(void)
 void mca_coll_gpuring_params_check(void)
 {
     gr_params_t *p = &gr_settings.params;
-    int64_t common = -1, value = 0;
+    int64_t common = -1, value;
     size_t k;
 
     mca_coll_gpuring_params_read_given();
@@ -377,33 +402,7 @@ void mca_coll_gpuring_params_check(void)
         const struct gr_param_row *row = &rows[k];
         const char *text = GR_KIND_INT == row->kind || NULL == raw[k].text ? "" : raw[k].text;
 
-        switch (row->kind) {
-        case GR_KIND_INT:
-            value = check_int(row, raw[k].number);
-            break;
-        case GR_KIND_HOST:
-            value = check_host(row, text);
-            break;
-        case GR_KIND_ALGORITHM:
-            value = check_algorithm(row, text);
-            break;
-        case GR_KIND_PROTOCOL:
-        case GR_KIND_SYNC:
-        case GR_KIND_TRANSPORT:
-            value = check_word(row, text);
-            break;
-        case GR_KIND_TORUS:
-            value = check_torus(row, text);
-            break;
-        case GR_KIND_REPORT:
-            free(gr_settings.report);
-            gr_settings.report = check_report(row, text);
-            break;
-        case GR_KIND_FILE:
-            free(gr_settings.tune_file);
-            gr_settings.tune_file = strdup(text);
-            break;
-        }
+        value = checks[row->kind](row, text);
         if (NULL != row->local) {
             *row->local = (int) value;
         }

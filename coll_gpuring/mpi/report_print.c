@@ -9,7 +9,7 @@
 #include "comm/params.h"
 #include "comm/process.h"
 #include "comm/runtime.h"
-#include "mpi/constants.h"
+#include "mpi/comm.h"
 #include "mpi/runtime.h"
 
 #include "base/size_class.h"
