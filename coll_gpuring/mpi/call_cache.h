@@ -138,12 +138,6 @@ static inline bool gr_kind_has_lists(enum gr_call_id id)
     return GR_CALL_ALLGATHERV == id || GR_CALL_REDUCE_SCATTER == id;
 }
 
-/* Whether calls of the collective are cached. */
-static inline bool gr_id_is_cached(enum gr_call_id id)
-{
-    return id < GR_NSUPPORTED;
-}
-
 static inline bool gr_id_reduces(enum gr_call_id id)
 {
     return GR_CALL_ALLREDUCE == id || GR_CALL_REDUCE == id || GR_CALL_REDUCE_SCATTER == id ||
@@ -266,7 +260,7 @@ static GR_INLINE struct gr_cached_call *gr_cached_last(const struct gr_call_cach
     struct gr_cached_call *cached;
     struct gr_call_kind kind;
 
-    if (!gr_id_is_cached(id)) {
+    if (id >= GR_NSUPPORTED) {
         return NULL;
     }
     kind = gr_call_kind_of(call, id);

@@ -86,15 +86,17 @@ static void complete(struct gr_mpi_op *op)
 /* gr_queue_drive() has returned the op. */
 static void serve(struct gr_op *op, bool here)
 {
+    struct gr_mpi_op *mpi_op = (struct gr_mpi_op *) op;
+
     if (GR_OP_BUFFERS == op->phase) {
-        (void) prepare(gr_mpi_op(op));
+        (void) prepare(mpi_op);
         return;
     }
     if (GR_OP_OVER == op->phase) {
-        end(gr_mpi_op(op));
+        end(mpi_op);
     }
     if (op->nonblocking && here) {
-        complete(gr_mpi_op(op));
+        complete(mpi_op);
     } else if (op->nonblocking) {
         gr_queue_keep(op);
     }

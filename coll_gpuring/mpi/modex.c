@@ -383,20 +383,6 @@ static int find_order(struct gr_comm *comm, struct modex_record *const *records)
     return rc;
 }
 
-/* The records of all ranks. False: no memory. */
-static bool get_records(struct ompi_communicator_t *comm, struct modex_record **records)
-{
-    int p = ompi_comm_size(comm), r;
-
-    for (r = 0; r < p; r++) {
-        records[r] = record_of(&ompi_comm_peer_lookup(comm, r)->super.proc_name);
-        if (NULL == records[r]) {
-            break;
-        }
-    }
-    return r == p;
-}
-
 /* Find all records; module->refused is why the module takes no part, or -1. OMPI error code. */
 static int gather_records(mca_coll_gpuring_module_t *module, struct ompi_communicator_t *comm,
                           struct modex_record **records)
@@ -416,10 +402,11 @@ static int gather_records(mca_coll_gpuring_module_t *module, struct ompi_communi
             return OMPI_SUCCESS;
         }
     }
-    if (!get_records(comm, records)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     for (r = 0; r < p; r++) {
+        records[r] = record_of(&ompi_comm_peer_lookup(comm, r)->super.proc_name);
+        if (NULL == records[r]) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
         off = off < 0 && !takes_part(records[r]) ? r : off;
         module->comm.gpu = module->comm.gpu || records[r]->gpu;
         module->comm.oversubscribed = module->comm.oversubscribed || records[r]->yields;

@@ -33,11 +33,6 @@ struct gr_mpi_op {
     ompi_request_t *mpi_request;  /* to be completed when the op is done; NULL: none. Borrowed */
 };
 
-static inline struct gr_mpi_op *gr_mpi_op(const struct gr_op *op)
-{
-    return (struct gr_mpi_op *) op;
-}
-
 /* ---- its buffers in the terms of schedules: sizes, packing, scratch (buffers.c) ---- */
 
 /* Set the sizes, which are equal on all ranks; looks at no buffer. OMPI error code. */
