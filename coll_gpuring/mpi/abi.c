@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * The ABI guard. Structures have changed between releases that claim the same interface version. So

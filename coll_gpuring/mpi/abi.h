@@ -5,7 +5,6 @@
 
 #include "mpi/ompi.h"
 
-#include "ompi/mca/coll/base/coll_base_util.h"
 #include "ompi/mca/topo/base/base.h"
 #include "ompi/proc/proc.h"
 #include "opal/datatype/opal_convertor.h"

@@ -13,8 +13,6 @@
 
 #include "ompi/mca/topo/base/base.h"
 
-#include <string.h>
-
 static bool is_inter(const struct gr_call *call)
 {
     return NULL != call->comm && OMPI_COMM_IS_INTER(call->comm);

@@ -3,8 +3,6 @@
 #ifndef GR_MPI_BUFFER_DESC_H
 #define GR_MPI_BUFFER_DESC_H
 
-#include "mpi/ompi.h"
-
 #include "mpi/call.h"
 
 /* A run of elements of one type: a buffer, or a block of one. */

@@ -28,7 +28,6 @@
 #include "exec/reduce.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ompi_op_reduce() with the core's signature. */
 static void reduce_by_ompi(void *ctx, const void *in, void *inout, size_t n)

@@ -24,7 +24,6 @@
 #include "link/team.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- which cached call ---- */
 

@@ -26,9 +26,6 @@
 #include "mpi/module.h"
 #include "mpi/runtime.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /*
  * What makes calls alike. The type and the operation of a reduction are MPI's own, which nobody
  * frees; other types count by their bytes, since a handle may stand for another type later.

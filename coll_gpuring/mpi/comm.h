@@ -5,8 +5,6 @@
 #ifndef GR_MPI_COMM_H
 #define GR_MPI_COMM_H
 
-#include "mpi/ompi.h"
-
 #include "mpi/module.h"
 
 #include "topo/torus.h"

@@ -34,7 +34,6 @@
 #include "link/public.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 GR_COMPONENT_EXPORT extern gr_coll_component_t mca_coll_gpuring_component;
 

@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Seconds after which the measurement is given up. On a quiet machine it takes 5 ms. */

@@ -22,7 +22,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <time.h>
 
 /* ---- what the engine leaves to MPI's side ---- */

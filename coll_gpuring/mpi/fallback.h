@@ -3,8 +3,6 @@
 #ifndef GR_MPI_FALLBACK_H
 #define GR_MPI_FALLBACK_H
 
-#include "mpi/ompi.h"
-
 #include "mpi/module.h"
 
 struct gr_call;

@@ -13,7 +13,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PREFIX "coll_gpuring_"
 #define ENVIRONMENT "OMPI_MCA_" PREFIX

@@ -27,9 +27,7 @@
 #include "ompi/proc/proc.h"
 #include "opal/mca/base/mca_base_var.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /*

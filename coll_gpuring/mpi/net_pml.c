@@ -32,7 +32,6 @@
 #include "ompi/mca/pml/pml.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define PACKED_BYTES 8192  /* data up to that size go with their head */
 #define CONTROL UINT64_MAX /* in the place of bytes: there are no data */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The headers of Open MPI that most of these files need, and what differs between its series
+*  * The headers of Open MPI that most of these files need, and what differs between its series
  * (compat/).
  */
 #ifndef GR_MPI_OMPI_H
@@ -24,6 +24,9 @@
 #include GR_COMPAT_HEADER
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #endif

@@ -25,7 +25,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct gr_param_row *const rows = mca_coll_gpuring_param_rows;
 

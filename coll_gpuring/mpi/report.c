@@ -17,7 +17,6 @@
 
 #include "opal/mca/base/mca_base_pvar.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -11,10 +11,6 @@
 #include "comm/collectives.h"
 #include "timing/timer.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- what one rank has counted (report.c) ---- */
 
 /* What calls of a row have in common. No padding: keys are compared as bytes. */

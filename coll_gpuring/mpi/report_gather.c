@@ -24,7 +24,6 @@
 #include "ompi/mca/pml/pml.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Seconds that a rank progresses its messages, and that rank 0 waits for the next one. */
 #define SEND_SECONDS 1.0

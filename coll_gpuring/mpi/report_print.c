@@ -22,7 +22,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- the closing line ---- */
 

@@ -18,7 +18,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void op_init(struct gr_mpi_op *op)
 {
@@ -349,16 +348,16 @@ void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request,
                                       struct gr_op_queue *queue)
 {
     const struct gr_call *call = &request->op.call;
-    int k;
 
     request->queue = queue;
     /* the application may free its handles between starts; operations are MPI's own */
     request->types[0] = MPI_IN_PLACE == call->sbuf ? NULL : call->stype;
     request->types[1] = call->rtype;
-    for (k = 0; k < 2; k++) {
-        if (NULL != request->types[k]) {
-            OBJ_RETAIN(request->types[k]);
-        }
+    if (NULL != request->types[0]) {
+        OBJ_RETAIN(request->types[0]);
+    }
+    if (NULL != request->types[1]) {
+        OBJ_RETAIN(request->types[1]);
     }
 }
 

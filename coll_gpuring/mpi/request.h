@@ -5,8 +5,6 @@
 #ifndef GR_MPI_REQUEST_H
 #define GR_MPI_REQUEST_H
 
-#include "mpi/ompi.h"
-
 #include "mpi/module.h"
 #include "mpi/op.h"
 #include "mpi/runtime.h"

@@ -20,7 +20,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct gr_process gr_process = GR_PROCESS_INIT;

@@ -10,11 +10,6 @@
 #include "comm/process.h"
 #include "comm/runtime.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* This process. */
 extern struct gr_process gr_process;
 

@@ -15,7 +15,6 @@
 #include "opal/util/argv.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * basic and libnbc are needed; the others make what is left to the saved collective as good as

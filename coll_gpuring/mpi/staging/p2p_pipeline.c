@@ -31,7 +31,6 @@
 #include "ompi/mca/pml/pml.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static size_t fragment_bytes(const struct gr_p2p_message *p, size_t k)
 {

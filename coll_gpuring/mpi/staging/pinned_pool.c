@@ -14,7 +14,6 @@
 #include "cuda/device.h"
 #include "cuda/memory.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Idle rooms, and the largest that is kept. */
