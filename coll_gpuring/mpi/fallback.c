@@ -342,18 +342,6 @@ static int retain_handles(gr_fallback_request_t *h, const struct gr_call *call)
     return OMPI_SUCCESS;
 }
 
-static void begin_request(gr_fallback_request_t *h, struct ompi_communicator_t *comm,
-                          bool persistent)
-{
-    ompi_request_t *r = &h->super.super;
-
-    OMPI_REQUEST_INIT(r, persistent);
-    r->req_mpi_object.comm = comm;
-    r->req_start = persistent ? fallback_start : NULL;
-    r->req_status = ompi_status_empty;
-    r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
-}
-
 /*
  * Begin the rest of the call with the saved collective; with a split, there may be none. OMPI error
  * code.
@@ -389,7 +377,11 @@ static int fall_back_request(mca_coll_gpuring_module_t *module, const struct gr_
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     r = &h->super.super;
-    begin_request(h, call->comm, persistent);
+    OMPI_REQUEST_INIT(r, persistent);
+    r->req_mpi_object.comm = call->comm;
+    r->req_start = persistent ? fallback_start : NULL;
+    r->req_status = ompi_status_empty;
+    r->req_state = persistent ? OMPI_REQUEST_INACTIVE : OMPI_REQUEST_ACTIVE;
     h->stage.kept = persistent;
     h->split = form->split;
     h->call = NULL == rest ? *call : *rest;

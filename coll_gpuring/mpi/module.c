@@ -146,16 +146,14 @@ int mca_coll_gpuring_module_enable(mca_coll_base_module_t *base, struct ompi_com
     }
     GR_FOR_EACH_FUNCTION(SAVE)
 #undef SAVE
-    if (OMPI_COMM_IS_INTER(comm)) {
-        install(module, comm);
-        return OMPI_SUCCESS;
-    }
     /*
      * every supported call may have to be left to the saved collective, on some rank, so each must
-     * have one
+     * have one, but between groups
      */
 #define LOOK_FOR(name) missing = NULL == missing && NULL == module->saved_##name ? #name : missing;
-    GR_FOR_EACH_SUPPORTED(LOOK_FOR)
+    if (!OMPI_COMM_IS_INTER(comm)) {
+        GR_FOR_EACH_SUPPORTED(LOOK_FOR)
+    }
 #undef LOOK_FOR
     if (NULL == missing) {
         install(module, comm);

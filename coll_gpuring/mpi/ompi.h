@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-*  * The headers of Open MPI that most of these files need, and what differs between its series
- * (compat/).
+ * The headers of Open MPI and of C that most of these files need, and what differs between series
+ * of Open MPI (compat/).
  */
 #ifndef GR_MPI_OMPI_H
 #define GR_MPI_OMPI_H
