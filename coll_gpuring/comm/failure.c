@@ -327,9 +327,10 @@ static bool hear_one(struct gr_process *process)
 }
 
 /*
- * Probing progresses MPI, which may call this function again: it then returns at once.
+ * In an MPI call or gr_runtime_progress(): look for messages of other ranks. Probing progresses
+ * MPI, which may call this function again: it then returns at once.
  */
-void gr_failure_poll(struct gr_process *process)
+static void look(struct gr_process *process)
 {
     struct gr_failures *f = &process->failures;
 
@@ -353,7 +354,7 @@ void gr_failure_listen(struct gr_process *process)
 
     if (atomic_load_explicit(&f->listens, memory_order_relaxed) &&
         0 == atomic_fetch_add_explicit(&f->calls, 1, memory_order_relaxed) % LISTEN_EACH) {
-        gr_failure_poll(process);
+        look(process);
     }
 }
 
@@ -370,7 +371,7 @@ static int others(const struct gr_comm *comm)
 
 bool gr_failure_out(struct gr_comm *comm)
 {
-    gr_failure_poll(comm->process);
+    look(comm->process);
     return comm->outs >= others(comm);
 }
 
@@ -456,7 +457,7 @@ int gr_failure_check(struct gr_comm *comm, bool thorough)
     if (0 != state) {
         gr_fail(comm, state, NULL);
     } else if (0 == comm->failed && thorough) {
-        gr_failure_poll(comm->process);
+        look(comm->process);
     }
     return comm->failed;
 }

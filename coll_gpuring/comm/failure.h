@@ -61,12 +61,9 @@ int gr_failure_of_message(struct gr_comm *comm);
  */
 void gr_fail(struct gr_comm *comm, int code, const char *why);
 
-/* In an MPI call or gr_runtime_progress(): look for messages of other ranks. */
-void gr_failure_poll(struct gr_process *process);
-
 /*
- * gr_runtime_progress() calls it: the same now and then, where others may wait for an answer, as
- * failures.listens says.
+ * gr_runtime_progress() calls it: look for messages of other ranks now and then, where others may
+ * wait for an answer, as failures.listens says.
  */
 void gr_failure_listen(struct gr_process *process);
 

@@ -2,7 +2,7 @@
 /*
  * Links to other nodes: this process's networks (net/net.h), which the first set-up that needs one
  * makes, and the ends that set-ups open on them and queues keep. There is one, or one for each rail
- * (the end of this file).
+ * (comm->rails).
  *
  *      reader                          writer
  *      begin   opens its end  - handle ->
@@ -93,15 +93,63 @@ static int progress(void *ctx)
 }
 
 /*
+ * Rails between nodes: channels on different network devices. Each process says at MPI_Init how
+ * many it has (modex.c), a communicator has as many as each of its ranks, and the links of channel
+ * c lie on rail c modulo that, at both ends. Only processes that want several ask for them.
+ */
+static struct gr_net_rails rails = {.n = 1};
+
+/*
+ * The devices that links may use: the transport's, without the interfaces that the user keeps MPI
+ * from, unless the user has restricted the transport itself. Returns their number. *left_out: how
+ * many interfaces were left out.
+ */
+static int devices_allowed(const struct gr_transport *transport, char (*names)[GR_NET_DEVICE_BYTES],
+                           int *left_out)
+{
+    bool exclude;
+    int chosen, n = transport->devices(names, GR_NET_RAIL_DEVICES, &chosen);
+    const char *list = chosen ? NULL : gr_runtime_interfaces(&exclude);
+
+    *left_out = 0;
+    return NULL == list ? n : gr_net_confine(names, n, list, exclude, left_out);
+}
+
+/*
+ * Write to text[size], separated by commas, the devices that a transport may use where the user
+ * keeps MPI from some of its interfaces. Returns 1; 0: it may use all, or the user has restricted
+ * the transport itself; GR_ERR_NET: none are left.
+ */
+static int confine(const struct gr_transport *transport, char *text, size_t size)
+{
+    char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES];
+    bool exclude;
+    int n, k, left_out = 0;
+
+    if (NULL == transport->devices || NULL == gr_runtime_interfaces(&exclude)) {
+        return 0;
+    }
+    n = devices_allowed(transport, names, &left_out);
+    if (0 == left_out) {
+        return 0;
+    }
+    text[0] = '\0';
+    for (k = 0; k < n; k++) {
+        snprintf(text + strlen(text), size - strlen(text), "%s%s", 0 == k ? "" : ",", names[k]);
+    }
+    return 0 == n ? GR_ERR_NET : 1;
+}
+
+/*
  * Set *device to the devices that a network may use, as gr_net_open() takes them: that of a rail,
  * or for rail 0 what the user's interfaces leave, in text[size]. False: they leave none.
  */
 static bool find_devices(int rail, const struct gr_transport *transport, char *text, size_t size,
                          const char **device)
 {
-    int confined = 0 == rail ? gr_rails_confined(transport, text, size) : 0;
+    int confined = 0 == rail ? confine(transport, text, size) : 0;
 
-    *device = 0 != rail ? gr_rail_name(rail) : 1 == confined ? text : NULL;
+    *device = 0 != rail ? rails.name[rail - 1] : 1 == confined ? text : NULL;
     return 0 <= confined;
 }
 
@@ -251,7 +299,7 @@ static int join_end(struct gr_net_ends *e, struct gr_net_endpoint *end)
     if (0 != end->theirs.link) {
         snprintf(peer, sizeof(peer), "rank %d on %s%s%s", end->rank,
                  gr_runtime_host(e->queue->comm, end->rank), end->rail > 0 ? ", over " : "",
-                 end->rail > 0 ? gr_rail_name(end->rail) : "");
+                 end->rail > 0 ? rails.name[end->rail - 1] : "");
         rc = gr_net_link_join(end->link, &end->theirs, peer);
         gr_net_link_error(end->link, e->why, e->why_size);
     }
@@ -446,49 +494,6 @@ void gr_net_leave(struct gr_op_queue *queue)
 
 /* ---- rails ---- */
 
-/*
- * Rails between nodes: channels on different network devices. Each process says at MPI_Init how
- * many it has (modex.c), a communicator has as many as each of its ranks, and the links of channel
- * c lie on rail c modulo that, at both ends. Only processes that want several ask for them.
- */
-static struct gr_net_rails rails = {.n = 1};
-
-/*
- * The devices that links may use: the transport's, without the interfaces that the user keeps MPI
- * from, unless the user has restricted the transport itself. Returns their number. *left_out: how
- * many interfaces were left out.
- */
-static int devices_allowed(const struct gr_transport *transport, char (*names)[GR_NET_DEVICE_BYTES],
-                           int *left_out)
-{
-    bool exclude;
-    int chosen, n = transport->devices(names, GR_NET_RAIL_DEVICES, &chosen);
-    const char *list = chosen ? NULL : gr_runtime_interfaces(&exclude);
-
-    *left_out = 0;
-    return NULL == list ? n : gr_net_confine(names, n, list, exclude, left_out);
-}
-
-int gr_rails_confined(const struct gr_transport *transport, char *text, size_t size)
-{
-    char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES];
-    bool exclude;
-    int n, k, left_out = 0;
-
-    if (NULL == transport->devices || NULL == gr_runtime_interfaces(&exclude)) {
-        return 0;
-    }
-    n = devices_allowed(transport, names, &left_out);
-    if (0 == left_out) {
-        return 0;
-    }
-    text[0] = '\0';
-    for (k = 0; k < n; k++) {
-        snprintf(text + strlen(text), size - strlen(text), "%s%s", 0 == k ? "" : ",", names[k]);
-    }
-    return 0 == n ? GR_ERR_NET : 1;
-}
-
 int gr_rails_here(void)
 {
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES], why[256];
@@ -508,11 +513,6 @@ int gr_rails_here(void)
     return 0 == wanted || rails.n < wanted ? rails.n : wanted;
 }
 
-const char *gr_rail_name(int rail)
-{
-    return rails.name[rail - 1];
-}
-
 void gr_rails_log(const struct gr_comm *comm)
 {
     int wanted = (int) comm->params.value[GR_PARAM_NODES_RAILS], k;
@@ -525,7 +525,7 @@ void gr_rails_log(const struct gr_comm *comm)
         snprintf(of, sizeof(of), ", of %d wanted", wanted);
     }
     for (k = 1; comm->rails > 1 && k <= comm->rails; k++) {
-        strcat(strcat(text, " "), gr_rail_name(k));
+        strcat(strcat(text, " "), rails.name[k - 1]);
     }
     gr_print("gpuring: %s: %d rail%s between nodes%s%s%s", gr_comm_name(comm), comm->rails,
              1 == comm->rails ? "" : "s", of, comm->rails > 1 ? ", here" : "",

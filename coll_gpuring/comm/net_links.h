@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 struct gr_net_link;
-struct gr_transport;
 
 /* What a set-up and the network tell each other of one link to another node. */
 struct gr_net_endpoint {
@@ -120,16 +119,6 @@ const char *gr_net_no_rdma(const struct gr_op_queue *queue);
  * first call asks UCX, if there is a choice.
  */
 int gr_rails_here(void);
-
-/* The device of this process's rail of that number, from 1. */
-const char *gr_rail_name(int rail);
-
-/*
- * Write to text[size], separated by commas, the devices that a transport may use where the user
- * keeps MPI from some of its interfaces. Returns 1; 0: it may use all, or the user has restricted
- * the transport itself; GR_ERR_NET: none are left.
- */
-int gr_rails_confined(const struct gr_transport *transport, char *text, size_t size);
 
 /* The rail of a channel's links to other nodes, from 1; 0: there are none, and UCX chooses. */
 static inline int gr_rail_of(const struct gr_op_queue *queue, uint32_t channel)
