@@ -23,6 +23,7 @@
 #include "common/cli.h"
 #include "common/clock.h"
 #include "devices.h"
+#include "write_file.h"
 
 #include <err.h>
 #include <errno.h>
@@ -385,7 +386,7 @@ static void write_file(const char *path, const struct gr_tune_file *file)
     if (NULL == f) {
         err(EXIT_WRONG, "%s", part);
     }
-    rc = gr_tune_file_write(f, file);
+    rc = write_tune_file(f, file);
     rc = 0 != (to_stdout ? fflush(f) : fclose(f)) ? -1 : rc;
     rc = 0 == rc && replaces ? rename(part, path) : rc;
     if (0 != rc) {
@@ -408,7 +409,7 @@ static void take_medians(struct gr_tune_file *file)
         if (relations[at].n > 0) {
             struct gr_machine m = median_of(&relations[at]);
 
-            gr_machine_forget_bad(&m);
+            forget_bad(&m);
             gr_constants_take(&file->constants, at, &m, GR_FROM_FILE);
         }
     }

@@ -105,18 +105,6 @@ int gr_machine_good(const struct gr_machine *m)
     return good;
 }
 
-void gr_machine_forget_bad(struct gr_machine *m)
-{
-    int row;
-
-    for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        if (!is_possible(row, values_of(m, row))) {
-            memset(gr_machine_values(m, row), 0,
-                   (size_t) gr_machine_rows[row].values * sizeof(float));
-        }
-    }
-}
-
 int gr_machine_equal(const struct gr_machine *a, const struct gr_machine *b)
 {
     return 0 == memcmp(a, b, sizeof(*a)); /* nothing but times of more than 0, or 0 */

@@ -63,9 +63,6 @@ int gr_machine_knows(const struct gr_machine *m, int row);
 /* Whether each constant is not known, or one that a computer can have. */
 int gr_machine_good(const struct gr_machine *m);
 
-/* Make unknown what no computer can have. */
-void gr_machine_forget_bad(struct gr_machine *m);
-
 /* Whether both know the same, with the same times. */
 int gr_machine_equal(const struct gr_machine *a, const struct gr_machine *b);
 

@@ -10,11 +10,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#define FORMAT "1"
 #define LONGEST_LINE 512
 
 /* ---- kinds of machines ---- */
@@ -201,7 +201,9 @@ static int take_entry(struct gr_tune_file *file, const char *name, const char *v
     char *text = text_entry(file, name, &size);
 
     if (first || 0 == strcmp(name, "gpuring_tune")) {
-        return first && 0 == strcmp(name, "gpuring_tune") && 0 == strcmp(value, FORMAT) ? 0 : -1;
+        return first && 0 == strcmp(name, "gpuring_tune") && 0 == strcmp(value, GR_TUNE_FILE_FORMAT)
+                   ? 0
+                   : -1;
     }
     if (NULL == text) {
         return take_constant(file, name, value);
@@ -303,39 +305,4 @@ int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
     return is_of_kind(kind, &file->kind, why, size) && names_device(&file->constants, why, size)
                ? 0
                : GR_ERR_NOT_SUPPORTED;
-}
-
-/* ---- writing ---- */
-
-int gr_tune_file_write(FILE *f, const struct gr_tune_file *file)
-{
-    bool devices = '\0' != file->constants.device[0];
-    char values[96];
-    int at, row;
-
-    fprintf(f, "# What gpuring_tune measured. Entries are RELATION.CONSTANT: what two processors\n"
-               "# share at least, or what joins two devices, and\n");
-    for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        if (devices || !gr_machine_rows[row].is_device) {
-            fprintf(f, "#   %-17s %-4s  %s\n", gr_machine_rows[row].name, gr_machine_unit(row),
-                    gr_machine_rows[row].help);
-        }
-    }
-    fprintf(f,
-            "gpuring_tune = " FORMAT
-            "\nprocessor = %s\nprocessors = %s\nkernel = %s\ndate = %s\nversion = %s\n",
-            file->kind.processor, file->kind.processors, file->kind.kernel, file->date,
-            file->version);
-    if (devices) {
-        fprintf(f, "device = %s\n", file->constants.device);
-    }
-    for (at = 0; at < GR_RELATIONS; at++) {
-        for (row = 0; row < GR_MACHINE_ROWS; row++) {
-            if (gr_machine_knows(&file->constants.at[at], row)) {
-                fprintf(f, "%s.%s = %s\n", gr_relation_name(at), gr_machine_rows[row].name,
-                        gr_machine_print(&file->constants.at[at], row, values, sizeof(values)));
-            }
-        }
-    }
-    return ferror(f) ? GR_ERR_SYS : 0;
 }

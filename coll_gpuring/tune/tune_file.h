@@ -25,7 +25,8 @@
 #include "tune/constants.h"
 
 #include <stddef.h>
-#include <stdio.h>
+
+#define GR_TUNE_FILE_FORMAT "1"
 
 /* What a file is made on and for, as text; empty: not known. */
 struct gr_machine_kind {
@@ -56,8 +57,5 @@ struct gr_tune_file {
  */
 int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
                       struct gr_tune_file *file, char *why, size_t size);
-
-/* Write one. Returns 0, or GR_ERR_SYS. */
-int gr_tune_file_write(FILE *f, const struct gr_tune_file *file);
 
 #endif

@@ -20,6 +20,7 @@
 #include "base/errors.h"
 #include "tune/constants.h"
 #include "tune/tune_file.h"
+#include "write_file.h"
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -328,7 +329,7 @@ static void write_whole(const struct gr_tune_file *file)
     FILE *f = fopen(path, "w");
 
     assert_non_null(f);
-    assert_int_equal(gr_tune_file_write(f, file), 0);
+    assert_int_equal(write_tune_file(f, file), 0);
     fclose(f);
 }
 

@@ -27,6 +27,7 @@
 #include "select_questions.h"
 #include "tune/constants.h"
 #include "tune/machine.h"
+#include "write_file.h"
 
 /* ---- the kernel, as the measurement sees it ---- */
 
@@ -150,7 +151,7 @@ static void impossible_times_are_not_good(void **state)
             memcpy((char *) &m + at * sizeof(float), &bad[k], sizeof(float));
             assert_false(gr_machine_good(&m));
             left = m;
-            gr_machine_forget_bad(&left);
+            forget_bad(&left);
             assert_true(gr_machine_good(&left));
             for (row = 0, known = 0; row < GR_MACHINE_ROWS; row++) {
                 known += gr_machine_knows(&left, row);
