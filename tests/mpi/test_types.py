@@ -8,8 +8,9 @@ SLOTS = "slot_bytes=512 algorithm=$a -- --max-bytes=40000"
 A = "flat | ring chain tree"
 test_rows = table(
     programs("derived datatypes", NP, "--profile=types", seconds=2),
-    programs("communicators", NP, "--profile=comms"),
-    row("communicators of grids and sessions, $np ranks", NP, "comms"),
+    programs("communicators", NP, "--profile=comms", seconds=2),
+    programs("communicators of a session", NP, "--profile=eight --session --no-comms",
+             why=None if OMPI_SERIES >= 5 else "sessions come with Open MPI 5"),
     programs("user-defined operations", NP, "--profile=users", all_good, also={
         "    they fall back": "^# gpuring calls [0-9]+ handovers [1-9][0-9]"}),
     programs("ignored arguments", NP, "--profile=nonsense", seconds=2),

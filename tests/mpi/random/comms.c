@@ -71,16 +71,24 @@ static int create(struct comm *c, const struct comm *parent, const struct step *
     return rc;
 }
 
-/* A grid of all ranks or all but one, which may come in another order. */
+/* A grid of all ranks or all but one, which may come in another order, or a part of such a grid. */
 static int grid(struct comm *c, const struct comm *parent, const struct step *step)
 {
     const int n = parent->size > 1 && 0 == step->key % 4 ? parent->size - 1 : parent->size;
     const int dimensions = 1 + (int) (step->key / 4 % 3);
     const int around[] = {step->key >> 8 & 1, step->key >> 9 & 1, step->key >> 10 & 1};
-    int lengths[] = {0, 0, 0};
+    const int kept[] = {1, 0, step->key >> 12 & 1};
+    int lengths[] = {0, 0, 0}, rc;
+    MPI_Comm whole;
 
     MPI_Dims_create(n, dimensions, lengths);
-    return MPI_Cart_create(parent->mpi, dimensions, lengths, around, step->key >> 11 & 1, &c->mpi);
+    rc = MPI_Cart_create(parent->mpi, dimensions, lengths, around, step->key >> 11 & 1, &c->mpi);
+    if (MPI_SUCCESS == rc && MPI_COMM_NULL != c->mpi && 0 == (step->key >> 13 & 3)) {
+        whole = c->mpi;
+        rc = MPI_Cart_sub(whole, kept, &c->mpi);
+        MPI_Comm_free(&whole);
+    }
+    return rc;
 }
 
 /* Edges from rank i to rank j: none, one or two. */
@@ -213,6 +221,43 @@ int comm_make(struct comm *c, const struct comm *parent, const struct step *step
     }
     return rc;
 }
+
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+static MPI_Session session = MPI_SESSION_NULL;
+
+void comm_all_ranks(MPI_Comm *c, bool of_session)
+{
+    MPI_Group group;
+
+    if (!of_session) {
+        MPI_Comm_dup(MPI_COMM_WORLD, c);
+        return;
+    }
+    if (MPI_SESSION_NULL == session) {
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    }
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "random", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, c);
+    MPI_Group_free(&group);
+}
+
+void comm_end_session(void)
+{
+    if (MPI_SESSION_NULL != session) {
+        MPI_Session_finalize(&session);
+    }
+}
+#else
+void comm_all_ranks(MPI_Comm *c, bool of_session)
+{
+    (void) of_session;
+    MPI_Comm_dup(MPI_COMM_WORLD, c);
+}
+
+void comm_end_session(void)
+{
+}
+#endif
 
 int comm_start_idup(struct comm *c, const struct comm *parent)
 {

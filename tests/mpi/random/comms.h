@@ -9,6 +9,11 @@
  * MPI's error. */
 int comm_make(struct comm *c, const struct comm *parent, const struct step *step, int number);
 
+/* One of all ranks that a program is given: a duplicate, or, where this MPI has sessions, a session's.
+ * The session is ended when all of its communicators are freed. */
+void comm_all_ranks(MPI_Comm *c, bool of_session);
+void comm_end_session(void);
+
 /* Starts MPI_Comm_idup: c->idup, which comm_known() follows once it is complete. */
 int comm_start_idup(struct comm *c, const struct comm *parent);
 

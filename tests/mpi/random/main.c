@@ -13,6 +13,7 @@
  *     --without=LIST numbers of steps to leave out, with those that need them: 3,7-12
  *     --print        prints what the programs do
  *     --growth=N     windows of N programs, always the same, in place of COUNT: nothing may grow
+ *     --session      each on a session's communicator (Open MPI 5)
  *     --plant=wrong, --plant=hang    does not what it should, to see that this is found
  *     --at=FILE      rank 0 writes there which seed is being run
  *     --beyond       also what stock does wrong and gpuring right, in its own eight collectives:
@@ -74,6 +75,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "comms.h"
 #include "devmem.h"
 #include "forms.h"
 #include "growth.h"
@@ -90,7 +92,7 @@ static struct {
     uint64_t seed;
     int count, least, repeats, threads, limit, growth;
     double seconds;
-    bool print;
+    bool print, session;
     bool without[MAX_STEPS];
     const char *at;
     struct draw_options draw;
@@ -172,6 +174,7 @@ static bool parse_flag(const char *arg)
         const char *name;
         bool *at, value;
     } flags[] = {{"--print", &options.print, true},
+                 {"--session", &options.session, true},
                  {"--no-idup", &options.draw.idup, false},
                  {"--no-comms", &options.draw.comms, false},
                  {"--no-nonsense", &options.draw.nonsense, false},
@@ -288,7 +291,7 @@ static void run_programs(void)
         for (int t = 0; t < options.threads; t++) {
             jobs[t].repeat = repeat;
             jobs[t].where = (struct whereabouts) {-1, "before it"};
-            MPI_Comm_dup(MPI_COMM_WORLD, &jobs[t].comm);
+            comm_all_ranks(&jobs[t].comm, options.session);
         }
         for (int t = 1; t < options.threads; t++) {
             pthread_create(&jobs[t].thread, NULL, run_job, &jobs[t]);
@@ -394,5 +397,6 @@ int main(int argc, char **argv)
              (unsigned long long) options.seed, calls);
     tap_check(true, "random programs");
     values_close();
+    comm_end_session();
     return test_end();
 }
