@@ -11,15 +11,23 @@
 
 struct gr_settings gr_settings;
 
-/* bad-parameter: all four texts of it are read. */
+/* All texts of a warning are read. */
 void gr_warn(const char *topic, ...)
 {
+    static const struct {
+        const char *topic;
+        int texts;
+    } known[] = {{"bad-parameter", 4}, {"unknown-parameter", 2}, {"retired-parameter", 1}};
     va_list args;
+    size_t row = 0;
     int k;
 
-    FUZZ_NEED(0 == strcmp(topic, "bad-parameter"));
+    while (0 != strcmp(topic, known[row].topic)) {
+        row++;
+        FUZZ_NEED(row < sizeof(known) / sizeof(known[0]));
+    }
     va_start(args, topic);
-    for (k = 0; k < 4; k++) {
+    for (k = 0; k < known[row].texts; k++) {
         FUZZ_NEED(strlen(va_arg(args, const char *)) < SIZE_MAX);
     }
     va_end(args);
@@ -35,6 +43,37 @@ const char *gr_transport_name(int kind)
     static const char *const names[GR_NTRANSPORTS] = {"ucx", "pml"};
 
     return names[kind];
+}
+
+/* What given.c finds, which asks Open MPI: the same text for each number, and one unknown name. */
+static char *written, *unknown;
+
+void mca_coll_gpuring_params_read_given(void)
+{
+}
+
+void mca_coll_gpuring_params_forget_given(void)
+{
+}
+
+const char *mca_coll_gpuring_param_given(const char *name)
+{
+    (void) name;
+    return written;
+}
+
+const char *mca_coll_gpuring_param_unknown(int *at, char *name, size_t size)
+{
+    if (NULL == unknown || 0 < (*at)++) {
+        return NULL;
+    }
+    snprintf(name, size, "%s", unknown);
+    return name;
+}
+
+bool mca_coll_gpuring_selection_names_it(void)
+{
+    return true;
 }
 
 /* ---- the target ---- */
@@ -78,6 +117,8 @@ static void given_by_user(struct fuzz_input *in)
     int n = 0;
 
     memset(&mca_coll_gpuring_bad_param, 0, sizeof(mca_coll_gpuring_bad_param));
+    written = 0 == fuzz_below(in, 2) ? some_text(in) : NULL;
+    unknown = 0 == fuzz_below(in, 4) ? some_text(in) : NULL;
     while (in->left > 0 && n < 8) {
         size_t k = fuzz_below(in, GR_PARAM_ROWS);
 
@@ -93,6 +134,9 @@ static void given_by_user(struct fuzz_input *in)
     while (n > 0) {
         free(texts[--n]);
     }
+    free(written);
+    free(unknown);
+    written = unknown = NULL;
 }
 
 /* What is said of a peer's value in messages, and what is computed from it first. */
