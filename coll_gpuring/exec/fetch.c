@@ -30,8 +30,9 @@ static int settle_offer(struct gr_offer *offer, int pid)
     uint64_t state = GR_OFFER_OPEN;
     unsigned looks;
 
+    /* acquire: the sender may be done, and has read the offer, which the next message overwrites */
     if (atomic_compare_exchange_strong_explicit(&offer->state, &state, GR_OFFER_NONE,
-                                                memory_order_relaxed, memory_order_relaxed)) {
+                                                memory_order_acquire, memory_order_acquire)) {
         return gr_cma_read(pid, (void *) (uintptr_t) offer->to, offer->from, offer->bytes);
     }
     /* the sender is copying: it may not write into the application's buffer after the call */
