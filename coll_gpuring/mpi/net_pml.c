@@ -61,10 +61,11 @@ struct task {
     struct gr_doorbell bell; /* first, so that it leads to the task; rung when all are complete */
     struct pml *pml;         /* NULL: that is closed, and nobody waits for the task */
     void (*done)(struct task *task, bool failed);
-    atomic_int left;    /* requests that are not complete, and 1 while they are started */
-    atomic_bool failed; /* one of them */
-    struct task *next;  /* in the list of tasks in flight */
-    struct task **at;   /* the pointer to this one there */
+    atomic_int left;             /* requests that are not complete, and 1 while they are started */
+    atomic_bool failed;          /* one of them */
+    struct task *next;           /* in the list of tasks in flight */
+    struct task **at;            /* the pointer to this one there */
+    ompi_request_t *pml_request; /* the one that was started last, until it is complete */
 };
 
 struct connection {
@@ -72,7 +73,6 @@ struct connection {
     void *peer;
     int rank; /* in MPI_COMM_WORLD */
     bool lost;
-    ompi_request_t *pml_request; /* while task.left is not 0 */
     struct first came;
 };
 
@@ -98,9 +98,8 @@ struct pml {
     struct connection **connections; /* [n]; owned */
     unsigned n;
     struct gr_doorbells complete; /* tasks; used without the network's lock */
-    struct task *sendings;        /* in flight; so are receivings */
-    struct task *receivings;
-    struct task *unused;  /* sendings */
+    struct task *tasks;           /* sendings and receivings in flight */
+    struct task *unused;          /* sendings */
     size_t at_once_bytes; /* of the longest message that Open MPI sends at once; 0: any, perhaps */
 };
 
@@ -146,12 +145,11 @@ static void begin(struct task *t, struct pml *p, void (*done)(struct task *task,
 
 static void list_insert(struct task **at, struct task *t)
 {
-    t->next = *at;
+    GR_PUSH(t, *at);
     t->at = at;
     if (NULL != t->next) {
         t->next->at = &t->next;
     }
-    *at = t;
 }
 
 static void list_remove(struct task *t)
@@ -193,14 +191,23 @@ static int on_complete(ompi_request_t *request)
     return 1; /* Open MPI does not touch the request any more */
 }
 
-/* Start a request of a task; rc: of making it. OMPI error code. */
-static int start(struct task *t, int rc, ompi_request_t *request)
+/* Start a request of a task: a message to a connection's rank or, with `receive`, from there. */
+static int post(struct task *t, const struct connection *c, bool receive, int tag, void *buf,
+                size_t bytes)
 {
+    ompi_request_t *request;
+    int rc = receive
+                 ? MCA_PML_CALL(
+                       irecv_init(buf, bytes, MPI_BYTE, c->rank, tag, gr_ompi_world(), &request))
+                 : MCA_PML_CALL(isend_init(buf, bytes, MPI_BYTE, c->rank, tag,
+                                           MCA_PML_BASE_SEND_STANDARD, gr_ompi_world(), &request));
+
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
     request->req_complete_cb = on_complete;
     request->req_complete_cb_data = t;
+    t->pml_request = request;
     atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed);
     rc = MCA_PML_CALL(start(1, &request));
     if (OMPI_SUCCESS != rc) { /* what the PML has done with the request is not known: it stays */
@@ -210,48 +217,39 @@ static int start(struct task *t, int rc, ompi_request_t *request)
     return rc;
 }
 
-static int post_send(struct task *t, const struct connection *c, int tag, const void *buf,
-                     size_t bytes)
-{
-    ompi_request_t *request;
-    int rc = MCA_PML_CALL(isend_init(buf, bytes, MPI_BYTE, c->rank, tag, MCA_PML_BASE_SEND_STANDARD,
-                                     gr_ompi_world(), &request));
-
-    return start(t, rc, request);
-}
-
-static int post_receive(struct task *t, const struct connection *c, int tag, void *buf,
-                        size_t bytes, ompi_request_t **request)
-{
-    int rc = MCA_PML_CALL(irecv_init(buf, bytes, MPI_BYTE, c->rank, tag, gr_ompi_world(), request));
-
-    return start(t, rc, *request);
-}
-
 /* Length of the pieces of a message, but for the last one. */
 static size_t piece_bytes(size_t bytes, size_t pieces)
 {
     return (bytes + pieces - 1) / pieces;
 }
 
+/* Post the data of a message. OMPI error code. */
+static int post_pieces(struct task *t, const struct connection *c, bool receive, char *data,
+                       size_t bytes, size_t pieces)
+{
+    size_t piece = piece_bytes(bytes, pieces), at;
+    int rc = OMPI_SUCCESS;
+
+    for (at = 0; at < bytes && OMPI_SUCCESS == rc; at += piece) {
+        rc = post(t, c, receive, GR_TAG_NET_DATA, data + at,
+                  bytes - at < piece ? bytes - at : piece);
+    }
+    return rc;
+}
+
 /* ---- what goes out ---- */
 
 static struct sending *sending_get(struct pml *p)
 {
-    struct task *t = p->unused;
+    struct task *t;
 
-    if (NULL == t) {
-        return gr_calloc(1, sizeof(struct sending));
-    }
-    p->unused = t->next;
-    return (struct sending *) t;
+    return GR_POP(t, p->unused) ? (struct sending *) t : gr_calloc(1, sizeof(struct sending));
 }
 
 static void sending_put(struct pml *p, struct sending *s)
 {
     list_remove(&s->task);
-    s->task.next = p->unused;
-    p->unused = &s->task;
+    GR_PUSH(&s->task, p->unused);
 }
 
 static void on_sent(struct task *t, bool failed)
@@ -276,19 +274,6 @@ static uint64_t pieces_of(const struct pml *p, size_t bytes)
 }
 
 /* OMPI error code. */
-static int send_pieces(struct sending *s, const void *data, size_t bytes)
-{
-    size_t piece = piece_bytes(bytes, s->first.pieces), at;
-    int rc = OMPI_SUCCESS;
-
-    for (at = 0; at < bytes && OMPI_SUCCESS == rc; at += piece) {
-        rc = post_send(&s->task, s->to, GR_TAG_NET_DATA, (const char *) data + at,
-                       bytes - at < piece ? bytes - at : piece);
-    }
-    return rc;
-}
-
-/* OMPI error code. */
 static int send_both(struct sending *s, const void *data, size_t bytes)
 {
     size_t packed = 0;
@@ -301,8 +286,10 @@ static int send_both(struct sending *s, const void *data, size_t bytes)
         packed = bytes;
         memcpy(s->first.data, data, bytes);
     }
-    rc = post_send(&s->task, s->to, GR_TAG_NET_HEAD, &s->first, FIRST_BYTES(packed));
-    return OMPI_SUCCESS == rc && 0 != s->first.pieces ? send_pieces(s, data, bytes) : rc;
+    rc = post(&s->task, s->to, false, GR_TAG_NET_HEAD, &s->first, FIRST_BYTES(packed));
+    return OMPI_SUCCESS == rc && 0 != s->first.pieces
+               ? post_pieces(&s->task, s->to, false, (char *) data, bytes, s->first.pieces)
+               : rc;
 }
 
 static int pml_send(void *end, void *connection, struct gr_net_message *message, const void *data,
@@ -319,7 +306,7 @@ static int pml_send(void *end, void *connection, struct gr_net_message *message,
     s->to = c;
     s->message = message;
     begin(&s->task, p, on_sent);
-    list_insert(&p->sendings, &s->task);
+    list_insert(&p->tasks, &s->task);
     inside = true;
     rc = send_both(s, data, bytes);
     inside = false;
@@ -352,20 +339,6 @@ static void on_received(struct task *t, bool failed)
     free(r);
 }
 
-/* OMPI error code. */
-static int receive_pieces(struct receiving *r, char *to, size_t bytes, size_t pieces)
-{
-    size_t piece = piece_bytes(bytes, pieces), at;
-    ompi_request_t *request;
-    int rc = OMPI_SUCCESS;
-
-    for (at = 0; at < bytes && OMPI_SUCCESS == rc; at += piece) {
-        rc = post_receive(&r->task, r->from, GR_TAG_NET_DATA, to + at,
-                          bytes - at < piece ? bytes - at : piece, &request);
-    }
-    return rc;
-}
-
 /*
  * Receive the data of a head, in memory of their own if `to` is NULL. After an error the connection
  * is lost: its next data would be taken for these. OMPI error code.
@@ -390,8 +363,8 @@ static int fetch(struct connection *c, void *to)
         r->unwanted = true;
     }
     begin(&r->task, p, on_received);
-    list_insert(&p->receivings, &r->task);
-    rc = NULL == to ? rc : receive_pieces(r, to, bytes, c->came.pieces);
+    list_insert(&p->tasks, &r->task);
+    rc = NULL == to ? rc : post_pieces(&r->task, c, true, to, bytes, c->came.pieces);
     if (OMPI_SUCCESS != rc) {
         fail(&r->task);
     }
@@ -441,7 +414,7 @@ static int post_head(struct connection *c)
     int rc;
 
     begin(&c->task, c->task.pml, on_head);
-    rc = post_receive(&c->task, c, GR_TAG_NET_HEAD, &c->came, sizeof(c->came), &c->pml_request);
+    rc = post(&c->task, c, true, GR_TAG_NET_HEAD, &c->came, sizeof(c->came));
     if (is_through(&c->task) && OMPI_SUCCESS == rc) {
         gr_doorbell_ring(&c->task.bell);
     }
@@ -564,7 +537,7 @@ static void close_connections(struct pml *p)
         c = p->connections[k];
         c->lost = true;
         if (!is_idle(c)) {
-            (void) ompi_request_cancel(c->pml_request);
+            (void) ompi_request_cancel(c->task.pml_request);
         }
     }
     for (k = 0; k < p->n; k++) {
@@ -587,20 +560,18 @@ static void pml_close(void *end, double patience)
     struct task *t;
     double until = gr_runtime_now() + patience;
 
-    while ((NULL != p->sendings || NULL != p->receivings) && gr_runtime_now() < until) {
+    while (NULL != p->tasks && gr_runtime_now() < until) {
         opal_progress();
         pml_progress(p);
     }
     close_connections(p);
-    for (t = p->receivings; NULL != t; t = t->next) {
+    for (t = p->tasks; NULL != t; t = t->next) {
         t->pml = NULL;
+        if (on_sent == t->done) {
+            p->up->sent(p->up->ctx, ((struct sending *) t)->message, GR_ERR_LOST);
+        }
     }
-    for (t = p->sendings; NULL != t; t = t->next) {
-        t->pml = NULL;
-        p->up->sent(p->up->ctx, ((struct sending *) t)->message, GR_ERR_LOST);
-    }
-    while (NULL != (t = p->unused)) {
-        p->unused = t->next;
+    while (GR_POP(t, p->unused)) {
         free(t);
     }
     free(p);
