@@ -18,38 +18,46 @@ struct gr_form {
 };
 
 /*
+ * The collectives: DO(X, name, its id behind GR_CALL_, the groups of its parameters) for each, where
+ * X is what the caller passes through. A group has macros PARAMETERS_... and SET_... (entry.c) and
+ * ARGUMENTS_... (module.c).
+ */
+#define GR_FOR_EACH_SUPPORTED(DO, X)                                       \
+    DO(X, allreduce, ALLREDUCE, REDUCED, NONE, NONE)                       \
+    DO(X, allgather, ALLGATHER, SEND, RECEIVE, NONE)                       \
+    DO(X, allgatherv, ALLGATHERV, SEND, RECEIVE_V, NONE)                   \
+    DO(X, reduce_scatter, REDUCE_SCATTER, REDUCED_V, NONE, NONE)           \
+    DO(X, reduce_scatter_block, REDUCE_SCATTER_BLOCK, REDUCED, NONE, NONE) \
+    DO(X, bcast, BCAST, RECEIVE, ROOT, NONE)                               \
+    DO(X, reduce, REDUCE, REDUCED, ROOT, NONE)                             \
+    DO(X, alltoall, ALLTOALL, SEND, RECEIVE, NONE)
+/* without buffers, so only where collectives in host memory are taken */
+#define GR_FOR_EACH_UNBUFFERED(DO, X) DO(X, barrier, BARRIER, NONE, NONE, NONE)
+#define GR_FOR_EACH_STAGED(DO, X)                                          \
+    DO(X, gather, GATHER, SEND, RECEIVE, ROOT)                             \
+    DO(X, gatherv, GATHERV, SEND, RECEIVE_V, ROOT)                         \
+    DO(X, scatter, SCATTER, SEND, RECEIVE, ROOT)                           \
+    DO(X, scatterv, SCATTERV, SEND_V, RECEIVE, ROOT)                       \
+    DO(X, alltoallv, ALLTOALLV, SEND_V, RECEIVE_V, NONE)                   \
+    DO(X, alltoallw, ALLTOALLW, SEND_W, RECEIVE_W, NONE)                   \
+    DO(X, scan, SCAN, REDUCED, NONE, NONE)                                 \
+    DO(X, exscan, EXSCAN, REDUCED, NONE, NONE)                             \
+    DO(X, neighbor_allgather, NEIGHBOR_ALLGATHER, SEND, RECEIVE, NONE)     \
+    DO(X, neighbor_allgatherv, NEIGHBOR_ALLGATHERV, SEND, RECEIVE_V, NONE) \
+    DO(X, neighbor_alltoall, NEIGHBOR_ALLTOALL, SEND, RECEIVE, NONE)       \
+    DO(X, neighbor_alltoallv, NEIGHBOR_ALLTOALLV, SEND_V, RECEIVE_V, NONE) \
+    DO(X, neighbor_alltoallw, NEIGHBOR_ALLTOALLW, SEND_FAR, RECEIVE_FAR, NONE)
+
+/*
  * The collective functions that a module takes the place of, for X(name): each has a saved function
  * and module.
  */
-#define GR_FORMS_OF(X, name) X(name) X(i##name) X(name##_init)
-#define GR_FOR_EACH_SUPPORTED(X)         \
-    GR_FORMS_OF(X, allreduce)            \
-    GR_FORMS_OF(X, allgather)            \
-    GR_FORMS_OF(X, allgatherv)           \
-    GR_FORMS_OF(X, reduce_scatter)       \
-    GR_FORMS_OF(X, reduce_scatter_block) \
-    GR_FORMS_OF(X, bcast)                \
-    GR_FORMS_OF(X, reduce)               \
-    GR_FORMS_OF(X, alltoall)
-/* without buffers, so only where collectives in host memory are taken */
-#define GR_FOR_EACH_UNBUFFERED(X) GR_FORMS_OF(X, barrier)
-#define GR_FOR_EACH_STAGED(X)           \
-    GR_FORMS_OF(X, gather)              \
-    GR_FORMS_OF(X, gatherv)             \
-    GR_FORMS_OF(X, scatter)             \
-    GR_FORMS_OF(X, scatterv)            \
-    GR_FORMS_OF(X, alltoallv)           \
-    GR_FORMS_OF(X, alltoallw)           \
-    GR_FORMS_OF(X, scan)                \
-    GR_FORMS_OF(X, exscan)              \
-    GR_FORMS_OF(X, neighbor_allgather)  \
-    GR_FORMS_OF(X, neighbor_allgatherv) \
-    GR_FORMS_OF(X, neighbor_alltoall)   \
-    GR_FORMS_OF(X, neighbor_alltoallv)  \
-    GR_FORMS_OF(X, neighbor_alltoallw)  \
+#define GR_FORMS_OF(X, name, ...) X(name) X(i##name) X(name##_init)
+#define GR_FOR_EACH_FUNCTION(X)            \
+    GR_FOR_EACH_SUPPORTED(GR_FORMS_OF, X)  \
+    GR_FOR_EACH_UNBUFFERED(GR_FORMS_OF, X) \
+    GR_FOR_EACH_STAGED(GR_FORMS_OF, X)     \
     X(reduce_local)
-#define GR_FOR_EACH_FUNCTION(X) \
-    GR_FOR_EACH_SUPPORTED(X) GR_FOR_EACH_UNBUFFERED(X) GR_FOR_EACH_STAGED(X)
 
 /* The arguments of one call; fields that a collective does not have are zero. */
 struct gr_call {

@@ -12,80 +12,47 @@
 #include "mpi/call.h"
 #include "mpi/runtime.h"
 
-#define LIST(...) __VA_ARGS__
+/* What a group of parameters (call.h) was given, each with a comma behind it. */
+#define ARGUMENTS_NONE
+#define ARGUMENTS_SEND c->sbuf, (gr_count_t) c->scount, c->stype,
+#define ARGUMENTS_SEND_V c->sbuf, c->scounts, c->sdispls, c->stype,
+#define ARGUMENTS_SEND_W c->sbuf, c->scounts, c->sdispls, c->stypes,
+#define ARGUMENTS_SEND_FAR c->sbuf, c->scounts, c->soffsets, c->stypes,
+#define ARGUMENTS_RECEIVE c->rbuf, (gr_count_t) c->rcount, c->rtype,
+#define ARGUMENTS_RECEIVE_V c->rbuf, c->rcounts, c->displs, c->rtype,
+#define ARGUMENTS_RECEIVE_W c->rbuf, c->rcounts, c->displs, c->rtypes,
+#define ARGUMENTS_RECEIVE_FAR c->rbuf, c->rcounts, c->roffsets, c->rtypes,
+#define ARGUMENTS_REDUCED c->sbuf, c->rbuf, (gr_count_t) c->rcount, c->rtype, c->reduction,
+#define ARGUMENTS_REDUCED_V c->sbuf, c->rbuf, c->rcounts, c->rtype, c->reduction,
+#define ARGUMENTS_ROOT root,
 
-/* Call the saved function of the form with the collective's own arguments, each with a comma. */
-#define SAVED_WITH(name, arguments)                                                           \
-    switch (form->kind) {                                                                     \
-    case GR_BLOCKING:                                                                         \
-        return m->saved_##name(arguments c->comm, m->saved_##name##_module);                  \
-    case GR_NONBLOCKING:                                                                      \
-        return m->saved_i##name(arguments c->comm, form->request, m->saved_i##name##_module); \
-    default:                                                                                  \
-        return m->saved_##name##_init(arguments c->comm, form->info, form->request,           \
-                                      m->saved_##name##_init_module);                         \
-    }
-#define SAVED(name, ...) SAVED_WITH(name, LIST(__VA_ARGS__, ))
+/* Call the saved function of the form with a collective's own arguments. */
+#define SAVED(unused, name, ID, a, b, d)                                                     \
+    case GR_CALL_##ID:                                                                       \
+        switch (form->kind) {                                                                \
+        case GR_BLOCKING:                                                                    \
+            return m->saved_##name(ARGUMENTS_##a ARGUMENTS_##b ARGUMENTS_##d c->comm,        \
+                                   m->saved_##name##_module);                                \
+        case GR_NONBLOCKING:                                                                 \
+            return m->saved_i##name(ARGUMENTS_##a ARGUMENTS_##b ARGUMENTS_##d c->comm,       \
+                                    form->request, m->saved_i##name##_module);               \
+        default:                                                                             \
+            return m->saved_##name##_init(ARGUMENTS_##a ARGUMENTS_##b ARGUMENTS_##d c->comm, \
+                                          form->info, form->request,                         \
+                                          m->saved_##name##_init_module);                    \
+        }
 
 int mca_coll_gpuring_saved_call(mca_coll_gpuring_module_t *m, const struct gr_call *c,
                                 const struct gr_form *form)
 {
-    gr_count_t scount = (gr_count_t) c->scount, rcount = (gr_count_t) c->rcount;
+    const int root = c->root;
 
     switch (c->id) {
-    case GR_CALL_ALLREDUCE:
-        SAVED(allreduce, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
-    case GR_CALL_ALLGATHER:
-        SAVED(allgather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
-    case GR_CALL_ALLGATHERV:
-        SAVED(allgatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype)
-    case GR_CALL_REDUCE_SCATTER:
-        SAVED(reduce_scatter, c->sbuf, c->rbuf, c->rcounts, c->rtype, c->reduction)
-    case GR_CALL_REDUCE_SCATTER_BLOCK:
-        SAVED(reduce_scatter_block, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
-    case GR_CALL_BCAST:
-        SAVED(bcast, c->rbuf, rcount, c->rtype, c->root)
-    case GR_CALL_REDUCE:
-        SAVED(reduce, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction, c->root)
-    case GR_CALL_GATHER:
-        SAVED(gather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype, c->root)
-    case GR_CALL_GATHERV:
-        SAVED(gatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs, c->rtype, c->root)
-    case GR_CALL_SCATTER:
-        SAVED(scatter, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype, c->root)
-    case GR_CALL_SCATTERV:
-        SAVED(scatterv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, rcount, c->rtype,
-              c->root)
-    case GR_CALL_ALLTOALL:
-        SAVED(alltoall, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
-    case GR_CALL_ALLTOALLV:
-        SAVED(alltoallv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, c->rcounts, c->displs,
-              c->rtype)
-    case GR_CALL_ALLTOALLW:
-        SAVED(alltoallw, c->sbuf, c->scounts, c->sdispls, c->stypes, c->rbuf, c->rcounts, c->displs,
-              c->rtypes)
-    case GR_CALL_BARRIER:
-        SAVED_WITH(barrier, )
-    case GR_CALL_SCAN:
-        SAVED(scan, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
-    case GR_CALL_EXSCAN:
-        SAVED(exscan, c->sbuf, c->rbuf, rcount, c->rtype, c->reduction)
-    case GR_CALL_NEIGHBOR_ALLGATHER:
-        SAVED(neighbor_allgather, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
-    case GR_CALL_NEIGHBOR_ALLGATHERV:
-        SAVED(neighbor_allgatherv, c->sbuf, scount, c->stype, c->rbuf, c->rcounts, c->displs,
-              c->rtype)
-    case GR_CALL_NEIGHBOR_ALLTOALL:
-        SAVED(neighbor_alltoall, c->sbuf, scount, c->stype, c->rbuf, rcount, c->rtype)
-    case GR_CALL_NEIGHBOR_ALLTOALLV:
-        SAVED(neighbor_alltoallv, c->sbuf, c->scounts, c->sdispls, c->stype, c->rbuf, c->rcounts,
-              c->displs, c->rtype)
-    case GR_CALL_NEIGHBOR_ALLTOALLW:
-        SAVED(neighbor_alltoallw, c->sbuf, c->scounts, c->soffsets, c->stypes, c->rbuf, c->rcounts,
-              c->roffsets, c->rtypes)
+        GR_FOR_EACH_SUPPORTED(SAVED, )
+        GR_FOR_EACH_UNBUFFERED(SAVED, )
+        GR_FOR_EACH_STAGED(SAVED, )
     default:
-        return m->saved_reduce_local(c->sbuf, c->rbuf, rcount, c->rtype, c->reduction,
-                                     m->saved_reduce_local_module);
+        return m->saved_reduce_local(ARGUMENTS_REDUCED m->saved_reduce_local_module);
     }
 }
 
@@ -152,7 +119,7 @@ int mca_coll_gpuring_module_enable(mca_coll_base_module_t *base, struct ompi_com
      */
 #define LOOK_FOR(name) missing = NULL == missing && NULL == module->saved_##name ? #name : missing;
     if (!OMPI_COMM_IS_INTER(comm)) {
-        GR_FOR_EACH_SUPPORTED(LOOK_FOR)
+        GR_FOR_EACH_SUPPORTED(GR_FORMS_OF, LOOK_FOR)
     }
 #undef LOOK_FOR
     if (NULL == missing) {
