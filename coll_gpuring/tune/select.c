@@ -147,7 +147,7 @@ static int most_ranks(const struct gr_cost_terms *t, enum gr_algo algo)
 static int can_do(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method method)
 {
     return gr_algo_has(algo, q->coll) && gr_algo_fits(algo, q->p, &q->torus) &&
-           0 == (q->denied >> algo & 1) && gr_copy_methods[method].can(q, algo);
+           0 == (q->denied >> algo & 1) && gr_copy_can(q, algo, method);
 }
 
 /* The best algorithm with a schedule, by one method; best->us < 0: none yet. */
@@ -185,7 +185,7 @@ static int may_use(const struct gr_costs *costs, const struct gr_select_args *q,
     int forced = q->protocol > 0 && 0 == q->line_bytes[q->protocol] ? -1 : q->protocol;
 
     return (forced < 0 ? costs->by[method].step > 0 : forced == (int) desc->protocol) &&
-           q->bytes >= costs->by[method].from && desc->may(q);
+           q->bytes >= costs->by[method].from && gr_copy_may(q, method);
 }
 
 /* Whether what is forced can do the call, by some method that it may use. */

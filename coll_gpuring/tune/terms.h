@@ -36,13 +36,14 @@ struct gr_copy_method_desc {
     enum gr_protocol protocol; /* of its plans */
     int fetches;               /* its plans are direct */
     double least;              /* bytes of the shortest chunk worth a message */
-    /* Whether the call's messages may be moved so. */
-    int (*may)(const struct gr_select_args *q);
-    /* Whether the messages of an algorithm can be moved so, which has the call's collective. */
-    int (*can)(const struct gr_select_args *q, enum gr_algo algo);
-    /* Bytes of a message that fits a slot. */
-    size_t (*slot_bytes)(const struct gr_select_args *q);
 };
+extern const struct gr_copy_method_desc gr_copy_methods[GR_NCOPY_METHODS];
+
+/* Whether the call's messages may be moved so. */
+int gr_copy_may(const struct gr_select_args *q, enum gr_copy_method method);
+
+/* Whether the messages of an algorithm can be moved so, which has the call's collective. */
+int gr_copy_can(const struct gr_select_args *q, enum gr_algo algo, enum gr_copy_method method);
 
 /*
  * Fetched messages of which the receiver offers its sender a half (exec/host.h), by collective and
@@ -55,8 +56,6 @@ static inline int gr_copy_is_offered(enum gr_coll coll)
 {
     return GR_COLL_BCAST == coll;
 }
-
-extern const struct gr_copy_method_desc gr_copy_methods[GR_NCOPY_METHODS];
 
 /* The method by which a plan of that protocol moves what is not fetched. */
 enum gr_copy_method gr_copy_through_links(int protocol);
