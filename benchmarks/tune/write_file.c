@@ -9,6 +9,27 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define AT_SIZES "at 16 KiB, 128 KiB, 512 KiB and 2 MiB"
+
+/* What the constants are, by the rows of gr_machine_rows. */
+static const char *const help[] = {
+    "both processes write a cache line and wait for the other's",
+    "combining two vectors of 16 KiB of floats, of one of them",
+    "copies through slots in one direction, " AT_SIZES,
+    "the same in both directions at once, " AT_SIZES,
+    "single copy of a byte",
+    "single copy of data copied before, " AT_SIZES,
+    "single copy of data that their owner has just written, " AT_SIZES,
+    "a step of a kernel that waits for no other rank",
+    "a kernel waits for a message of another one and passes it on, protocol simple",
+    "bytes from one kernel to another through all channels, protocol simple",
+    "a message from kernel to kernel, protocol ll",
+    "bytes from one kernel to another, protocol ll",
+    "a message from kernel to kernel, protocol ll128",
+    "bytes from one kernel to another, protocol ll128",
+};
+_Static_assert(GR_MACHINE_ROWS == sizeof(help) / sizeof(help[0]), "rows");
+
 void forget_bad(struct gr_machine *m)
 {
     int row;
@@ -35,7 +56,7 @@ int write_tune_file(FILE *f, const struct gr_tune_file *file)
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
         if (devices || !gr_machine_rows[row].is_device) {
             fprintf(f, "#   %-17s %-4s  %s\n", gr_machine_rows[row].name, gr_machine_unit(row),
-                    gr_machine_rows[row].help);
+                    help[row]);
         }
     }
     fprintf(f,

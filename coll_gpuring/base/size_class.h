@@ -6,30 +6,17 @@
 #ifndef GR_BASE_SIZE_CLASS_H
 #define GR_BASE_SIZE_CLASS_H
 
-#include <limits.h>
-
-/* X(most bytes, name) */
-#define GR_FOR_EACH_SIZE_CLASS(X) \
-    X(1ULL << 10, "to 1 KiB")     \
-    X(64ULL << 10, "to 64 KiB")   \
-    X(1ULL << 20, "to 1 MiB")     \
-    X(ULLONG_MAX, "above 1 MiB")
-
-#define GR_COUNT_SIZE_CLASS(bytes, name) +1
-enum { GR_NSIZE_CLASSES = GR_FOR_EACH_SIZE_CLASS(GR_COUNT_SIZE_CLASS) };
+enum { GR_NSIZE_CLASSES = 4 };
 
 static inline int gr_size_class(unsigned long long bytes)
 {
-#define GR_IS_ABOVE(most, name) +(bytes > (most))
-    return GR_FOR_EACH_SIZE_CLASS(GR_IS_ABOVE);
-#undef GR_IS_ABOVE
+    return (bytes > 1 << 10) + (bytes > 64 << 10) + (bytes > 1 << 20);
 }
 
 static inline const char *gr_size_class_name(int size_class)
 {
-#define GR_NAME_OF(most, name) name,
-    static const char *const names[GR_NSIZE_CLASSES] = {GR_FOR_EACH_SIZE_CLASS(GR_NAME_OF)};
-#undef GR_NAME_OF
+    static const char *const names[GR_NSIZE_CLASSES] = {"to 1 KiB", "to 64 KiB", "to 1 MiB",
+                                                        "above 1 MiB"};
 
     return names[size_class];
 }

@@ -30,6 +30,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The path between the op's devices. Inside a node it is not known before the links: PCIe then. */
 static enum gr_path path_of(const struct gr_comm *comm, const struct gr_op *op)
@@ -134,7 +135,7 @@ static struct gr_choice select_on_hosts(const struct gr_comm *comm, const struct
 {
     struct gr_costs fixed = gr_machine_costs(&comm->fixed, &gr_costs_host, q), measured;
 
-    if (gr_machine_equal(&comm->fixed, &comm->machine)) {
+    if (0 == memcmp(&comm->fixed, &comm->machine, sizeof(comm->fixed))) {
         return gr_select(&fixed, q);
     }
     measured = gr_machine_costs(&comm->machine, &gr_costs_host, q);

@@ -33,32 +33,22 @@ const size_t gr_machine_bytes[GR_MACHINE_SIZES] = {16 << 10, 128 << 10, 512 << 1
 #define US 0
 #define RATE 1
 #define BY_SIZE(member) offsetof(struct gr_machine, member), GR_MACHINE_SIZES
-#define AT_SIZES "at 16 KiB, 128 KiB, 512 KiB and 2 MiB"
 
 const struct gr_machine_row gr_machine_rows[GR_MACHINE_ROWS] = {
-    {"exchange", ONE(exchange), US, 0,
-     "both processes write a cache line and wait for the other's"},
-    {"reduce", ONE(reduce), RATE, 0, "combining two vectors of 16 KiB of floats, of one of them"},
-    {"slots", BY_SIZE(one_way), RATE, 0, "copies through slots in one direction, " AT_SIZES},
-    {"slots_both_ways", BY_SIZE(two_way), RATE, 0,
-     "the same in both directions at once, " AT_SIZES},
-    {"single_copy_call", ONE(call), US, 0, "single copy of a byte"},
-    {"single_copy", BY_SIZE(fetch), RATE, 0, "single copy of data copied before, " AT_SIZES},
-    {"single_copy_new", BY_SIZE(fetch_new), RATE, 0,
-     "single copy of data that their owner has just written, " AT_SIZES},
-    {"device_own", ONE(device_own), US, 1, "a step of a kernel that waits for no other rank"},
-    {"device_step", ONE(device_step[GR_PROTOCOL_SIMPLE]), US, 1,
-     "a kernel waits for a message of another one and passes it on, protocol simple"},
-    {"device_rate", ONE(device_bytes[GR_PROTOCOL_SIMPLE]), RATE, 1,
-     "bytes from one kernel to another through all channels, protocol simple"},
-    {"device_ll_step", ONE(device_step[GR_PROTOCOL_LL]), US, 1,
-     "a message from kernel to kernel, protocol ll"},
-    {"device_ll_rate", ONE(device_bytes[GR_PROTOCOL_LL]), RATE, 1,
-     "bytes from one kernel to another, protocol ll"},
-    {"device_ll128_step", ONE(device_step[GR_PROTOCOL_LL128]), US, 1,
-     "a message from kernel to kernel, protocol ll128"},
-    {"device_ll128_rate", ONE(device_bytes[GR_PROTOCOL_LL128]), RATE, 1,
-     "bytes from one kernel to another, protocol ll128"},
+    {"exchange", ONE(exchange), US, 0},
+    {"reduce", ONE(reduce), RATE, 0},
+    {"slots", BY_SIZE(one_way), RATE, 0},
+    {"slots_both_ways", BY_SIZE(two_way), RATE, 0},
+    {"single_copy_call", ONE(call), US, 0},
+    {"single_copy", BY_SIZE(fetch), RATE, 0},
+    {"single_copy_new", BY_SIZE(fetch_new), RATE, 0},
+    {"device_own", ONE(device_own), US, 1},
+    {"device_step", ONE(device_step[GR_PROTOCOL_SIMPLE]), US, 1},
+    {"device_rate", ONE(device_bytes[GR_PROTOCOL_SIMPLE]), RATE, 1},
+    {"device_ll_step", ONE(device_step[GR_PROTOCOL_LL]), US, 1},
+    {"device_ll_rate", ONE(device_bytes[GR_PROTOCOL_LL]), RATE, 1},
+    {"device_ll128_step", ONE(device_step[GR_PROTOCOL_LL128]), US, 1},
+    {"device_ll128_rate", ONE(device_bytes[GR_PROTOCOL_LL128]), RATE, 1},
 };
 
 const char *gr_machine_unit(int row)
@@ -103,11 +93,6 @@ int gr_machine_good(const struct gr_machine *m)
         good = good && (!gr_machine_knows(m, row) || is_possible(row, values_of(m, row)));
     }
     return good;
-}
-
-int gr_machine_equal(const struct gr_machine *a, const struct gr_machine *b)
-{
-    return 0 == memcmp(a, b, sizeof(*a)); /* nothing but times of more than 0, or 0 */
 }
 
 /* Read a row's values, as times. Returns 0 or -1. */

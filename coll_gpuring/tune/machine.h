@@ -42,11 +42,10 @@ struct gr_machine {
  */
 struct gr_machine_row {
     const char *name;
-    size_t offset;    /* of its first value in struct gr_machine */
-    int values;       /* 1, or GR_MACHINE_SIZES */
-    int is_rate;      /* written as GB/s of the bytes at gr_machine_bytes; else as us */
-    int is_device;    /* of kernels on devices; else of processes */
-    const char *help; /* what it is, for tuning files */
+    size_t offset; /* of its first value in struct gr_machine */
+    int values;    /* 1, or GR_MACHINE_SIZES */
+    int is_rate;   /* written as GB/s of the bytes at gr_machine_bytes; else as us */
+    int is_device; /* of kernels on devices; else of processes */
 };
 #define GR_MACHINE_ROWS 14
 extern const struct gr_machine_row gr_machine_rows[GR_MACHINE_ROWS];
@@ -62,9 +61,6 @@ int gr_machine_knows(const struct gr_machine *m, int row);
 
 /* Whether each constant is not known, or one that a computer can have. */
 int gr_machine_good(const struct gr_machine *m);
-
-/* Whether both know the same, with the same times. */
-int gr_machine_equal(const struct gr_machine *a, const struct gr_machine *b);
 
 /*
  * Read a row's values from text: numbers separated by spaces or commas. Returns 0; or -1: other

@@ -142,31 +142,19 @@ const char *gr_tune_file_name(const struct gr_machine_kind *kind, char *buf, siz
 
 /* ---- reading ---- */
 
-/* Entries that are text. */
-static char *text_entry(struct gr_tune_file *file, const char *name, size_t *size)
-{
-    const struct {
-        const char *name;
-        char *text;
-        size_t size;
-    } entries[] = {
-        {"processor", file->kind.processor, sizeof(file->kind.processor)},
-        {"processors", file->kind.processors, sizeof(file->kind.processors)},
-        {"kernel", file->kind.kernel, sizeof(file->kind.kernel)},
-        {"date", file->date, sizeof(file->date)},
-        {"version", file->version, sizeof(file->version)},
-        {"device", file->constants.device, sizeof(file->constants.device)},
-    };
-    size_t k;
-
-    for (k = 0; k < sizeof(entries) / sizeof(entries[0]); k++) {
-        if (0 == strcmp(name, entries[k].name)) {
-            *size = entries[k].size;
-            return entries[k].text;
-        }
+/* Entries that are text: first those of the kind of machine. */
+#define TEXT(name, member)                                 \
+    {                                                      \
+        name, offsetof(struct gr_tune_file, member),       \
+            sizeof(((struct gr_tune_file *) NULL)->member) \
     }
-    return NULL;
-}
+static const struct {
+    const char *name;
+    size_t offset, size;
+} texts[] = {TEXT("processor", kind.processor), TEXT("processors", kind.processors),
+             TEXT("kernel", kind.kernel),       TEXT("date", date),
+             TEXT("version", version),          TEXT("device", constants.device)};
+enum { KIND_TEXTS = 3, TEXTS = sizeof(texts) / sizeof(texts[0]) };
 
 /* An entry "RELATION.NAME". Returns 0, or -1: there is no such constant, or it is impossible. */
 static int take_constant(struct gr_tune_file *file, const char *name, const char *value)
@@ -197,19 +185,19 @@ static int take_constant(struct gr_tune_file *file, const char *name, const char
 /* One entry; first: it must be the format's number. Returns 0 or -1. */
 static int take_entry(struct gr_tune_file *file, const char *name, const char *value, bool first)
 {
-    size_t size;
-    char *text = text_entry(file, name, &size);
+    bool format = 0 == strcmp(name, "gpuring_tune");
+    int k;
 
-    if (first || 0 == strcmp(name, "gpuring_tune")) {
-        return first && 0 == strcmp(name, "gpuring_tune") && 0 == strcmp(value, GR_TUNE_FILE_FORMAT)
-                   ? 0
-                   : -1;
+    if (first || format) {
+        return first && format && 0 == strcmp(value, GR_TUNE_FILE_FORMAT) ? 0 : -1;
     }
-    if (NULL == text) {
-        return take_constant(file, name, value);
+    for (k = 0; k < TEXTS; k++) {
+        if (0 == strcmp(name, texts[k].name)) {
+            copy_text((char *) file + texts[k].offset, texts[k].size, value);
+            return 0;
+        }
     }
-    copy_text(text, size, value);
-    return 0;
+    return take_constant(file, name, value);
 }
 
 /* Read all lines. Returns 0, or the number of a line that is not possible. */
@@ -243,22 +231,19 @@ static int read_lines(FILE *f, struct gr_tune_file *file)
 }
 
 /* Whether it was made on that kind of machine; else why it was not. */
-static bool is_of_kind(const struct gr_machine_kind *here, const struct gr_machine_kind *made_on,
+static bool is_of_kind(const struct gr_machine_kind *here, const struct gr_tune_file *file,
                        char *why, size_t size)
 {
-    const struct {
-        const char *name, *here, *made_on;
-    } parts[] = {
-        {"processor", here->processor, made_on->processor},
-        {"processors", here->processors, made_on->processors},
-        {"kernel", here->kernel, made_on->kernel},
-    };
-    size_t k;
+    const struct gr_tune_file as_here = {.kind = *here};
+    const char *a, *b;
+    int k;
 
-    for (k = 0; k < sizeof(parts) / sizeof(parts[0]); k++) {
-        if (0 != strcmp(parts[k].here, parts[k].made_on)) {
+    for (k = 0; k < KIND_TEXTS; k++) {
+        a = (const char *) file + texts[k].offset;
+        b = (const char *) &as_here + texts[k].offset;
+        if (0 != strcmp(a, b)) {
             snprintf(why, size, "it was made on another machine (%s: \"%s\", here \"%s\")",
-                     parts[k].name, parts[k].made_on, parts[k].here);
+                     texts[k].name, a, b);
             return false;
         }
     }
@@ -302,7 +287,7 @@ int gr_tune_file_read(const char *path, const struct gr_machine_kind *kind,
         snprintf(why, size, "line %d is not possible", line);
         return GR_ERR_NOT_SUPPORTED;
     }
-    return is_of_kind(kind, &file->kind, why, size) && names_device(&file->constants, why, size)
+    return is_of_kind(kind, file, why, size) && names_device(&file->constants, why, size)
                ? 0
                : GR_ERR_NOT_SUPPORTED;
 }

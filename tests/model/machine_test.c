@@ -161,22 +161,6 @@ static void impossible_times_are_not_good(void **state)
     }
 }
 
-/* Any one value tells two machines apart. */
-static void equal_machines_have_equal_values(void **state)
-{
-    struct gr_machine a = machine_of(0.4, 5000, 20000, 1.5), b = a;
-    int row, k;
-
-    assert_true(gr_machine_equal(&a, &b));
-    for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        for (k = 0; k < gr_machine_rows[row].values; k++) {
-            b = a;
-            gr_machine_values(&b, row)[k] *= 2;
-            assert_false(gr_machine_equal(&a, &b));
-        }
-    }
-}
-
 /* ---- constants ---- */
 
 static void constants_are_the_measured_ones(void **state)
@@ -717,7 +701,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_known_changes_nothing),
         cmocka_unit_test(impossible_times_are_not_good),
-        cmocka_unit_test(equal_machines_have_equal_values),
         cmocka_unit_test(constants_are_the_measured_ones),
         cmocka_unit_test(known_constants_change_their_own),
         cmocka_unit_test(device_constants_change_their_own),
