@@ -13,6 +13,8 @@
 
 #include "ompi/mca/topo/base/base.h"
 
+#include <stdlib.h>
+
 static bool is_inter(const struct gr_call *call)
 {
     return NULL != call->comm && OMPI_COMM_IS_INTER(call->comm);
@@ -228,13 +230,7 @@ int mca_coll_gpuring_peers(const struct gr_buffer_desc *s, struct gr_peers *o)
     return OMPI_SUCCESS;
 }
 
-/* ---- copies of a call's arrays ---- */
-
-/*
- * The arrays of a call (counts, displacements, types) for a persistent request: MPI_..._init has
- * returned when they are read again, and what made the call may have freed them, as language
- * bindings do.
- */
+/* ---- what is kept of a call: copies of its arrays, and its handles ---- */
 
 /* Entries of a side's arrays; what is in place has none. */
 static size_t entries(const struct gr_call *call, bool receive)
@@ -289,16 +285,53 @@ static void copy_arrays(struct gr_call *call, struct array_copier *copier)
 #undef COPY
 }
 
-void *mca_coll_gpuring_args_copy(struct gr_call *call)
+static void retain(struct gr_kept_args *kept, opal_object_t *object)
 {
+    OBJ_RETAIN(object);
+    kept->handles[kept->n++] = object;
+}
+
+static void retain_types(struct gr_kept_args *kept, const struct gr_buffer_desc *desc)
+{
+    int k;
+
+    /* but for the ...w calls, all blocks have one type */
+    for (k = 0; k < (GR_PARTS_W == desc->parts || 0 == desc->n ? desc->n : 1); k++) {
+        retain(kept, &mca_coll_gpuring_block_desc(desc, k).type->super.super);
+    }
+}
+
+int mca_coll_gpuring_args_keep(struct gr_kept_args *kept, struct gr_call *call)
+{
+    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
+                          receive = mca_coll_gpuring_buffer_desc(call, true);
     struct gr_call as_it_was = *call;
     struct array_copier copier = {NULL, 0};
 
     copy_arrays(&as_it_was, &copier);
-    copier.at = gr_malloc(0 == copier.used ? 1 : copier.used);
-    copier.used = 0;
-    if (NULL != copier.at) {
-        copy_arrays(call, &copier);
+    kept->arrays = copier.at = gr_malloc(0 == copier.used ? 1 : copier.used);
+    kept->handles = gr_calloc((size_t) (send.n + receive.n) + 1, sizeof(kept->handles[0]));
+    if (NULL == kept->arrays || NULL == kept->handles) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    return copier.at;
+    copier.used = 0;
+    copy_arrays(call, &copier);
+    retain_types(kept, &send);
+    retain_types(kept, &receive);
+    if (NULL != call->reduction) {
+        retain(kept, &call->reduction->super);
+    }
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_gpuring_args_release(struct gr_kept_args *kept)
+{
+    int k;
+
+    for (k = 0; k < kept->n; k++) {
+        OBJ_RELEASE(kept->handles[k]);
+    }
+    free(kept->handles);
+    free(kept->arrays);
+    *kept = (struct gr_kept_args) {.n = 0};
 }

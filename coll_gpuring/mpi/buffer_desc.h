@@ -48,10 +48,18 @@ bool mca_coll_gpuring_block_span(const struct gr_block_desc *block, ptrdiff_t *l
 bool mca_coll_gpuring_reads_block(const struct gr_call *call, int k);
 bool mca_coll_gpuring_writes_block(const struct gr_call *call, int k, struct gr_block_desc *block);
 
+/* What is kept of a call that has returned. All zero: nothing. */
+struct gr_kept_args {
+    void *arrays;            /* owned */
+    opal_object_t **handles; /* types, operation; retained, in an array that is owned */
+    int n;                   /* of handles */
+};
+
 /*
- * Put copies in the place of the call's arrays, which the application may free when the call has
- * returned. What is to be freed at the end; NULL: no memory.
+ * Put copies in the place of the call's arrays, and retain its types and operation: the application
+ * may free all of these when the call has returned. release: also after an error. OMPI error code.
  */
-void *mca_coll_gpuring_args_copy(struct gr_call *call);
+int mca_coll_gpuring_args_keep(struct gr_kept_args *kept, struct gr_call *call);
+void mca_coll_gpuring_args_release(struct gr_kept_args *kept);
 
 #endif

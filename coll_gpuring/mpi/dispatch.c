@@ -239,8 +239,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     rc = begin_call(module, module->comm.queues[GR_ORDER_BLOCKING], &request->op, call,
                     GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc) {
-        request->kept = mca_coll_gpuring_args_copy(&request->op.call);
-        rc = NULL == request->kept ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+        rc = mca_coll_gpuring_args_keep(&request->kept, &request->op.call);
     }
     if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
         rc = mca_coll_gpuring_progress_open();
@@ -249,7 +248,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
                  : rc;
     }
     if (OMPI_SUCCESS == rc) {
-        mca_coll_gpuring_request_persist(request, queue);
+        request->queue = queue;
         *form->request = &request->super.super;
         return OMPI_SUCCESS;
     }

@@ -30,9 +30,7 @@ typedef struct gr_fallback_request {
     bool split_done;                  /* the large messages are done */
     int rc;                           /* of the large messages: MPI error code */
     struct gr_fallback_request *next; /* in the list of those in progress */
-    opal_object_t **retained;         /* by a persistent request: types, operation */
-    int nretained;
-    void *kept; /* and copies of the call's arrays */
+    struct gr_kept_args kept;         /* of a persistent request's call */
 } gr_fallback_request_t;
 
 static struct {
@@ -88,15 +86,9 @@ static void fallback_construct(gr_fallback_request_t *h)
 
 static void fallback_destruct(gr_fallback_request_t *h)
 {
-    int k;
-
     mca_coll_gpuring_stage_free(&h->stage);
     mca_coll_gpuring_p2p_split_free(h->split);
-    for (k = 0; k < h->nretained; k++) {
-        OBJ_RELEASE(h->retained[k]);
-    }
-    free(h->retained);
-    free(h->kept);
+    mca_coll_gpuring_args_release(&h->kept);
 }
 
 OBJ_CLASS_INSTANCE(gr_fallback_request_t, ompi_coll_base_nbc_request_t, fallback_construct,
@@ -313,35 +305,6 @@ static int fall_back_blocking_split(mca_coll_gpuring_module_t *module, const str
     return OMPI_SUCCESS == rc ? mca_coll_gpuring_to_ompi(status) : rc;
 }
 
-static void retain(gr_fallback_request_t *h, opal_object_t *object)
-{
-    OBJ_RETAIN(object);
-    h->retained[h->nretained++] = object;
-}
-
-/* The application may free its handles between starts. OMPI error code. */
-static int retain_handles(gr_fallback_request_t *h, const struct gr_call *call)
-{
-    struct gr_buffer_desc descs[2] = {mca_coll_gpuring_buffer_desc(call, false),
-                                      mca_coll_gpuring_buffer_desc(call, true)};
-    int k, b;
-
-    h->retained = gr_calloc((size_t) (descs[0].n + descs[1].n) + 1, sizeof(h->retained[0]));
-    if (NULL == h->retained) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    for (k = 0; k < 2; k++) {
-        /* but for the ...w calls, all blocks have one type */
-        for (b = 0; b < (GR_PARTS_W == descs[k].parts || 0 == descs[k].n ? descs[k].n : 1); b++) {
-            retain(h, &mca_coll_gpuring_block_desc(&descs[k], b).type->super.super);
-        }
-    }
-    if (NULL != call->reduction) {
-        retain(h, &call->reduction->super);
-    }
-    return OMPI_SUCCESS;
-}
-
 /*
  * Begin the rest of the call with the saved collective; with a split, there may be none. OMPI error
  * code.
@@ -370,7 +333,7 @@ static int fall_back_request(mca_coll_gpuring_module_t *module, const struct gr_
     const struct gr_call *rest =
         NULL == form->split ? call : mca_coll_gpuring_p2p_split_rest(form->split);
     ompi_request_t *r;
-    int rc = OMPI_SUCCESS;
+    int rc;
 
     if (NULL == h) {
         mca_coll_gpuring_p2p_split_free(form->split);
@@ -385,12 +348,7 @@ static int fall_back_request(mca_coll_gpuring_module_t *module, const struct gr_
     h->stage.kept = persistent;
     h->split = form->split;
     h->call = NULL == rest ? *call : *rest;
-    if (persistent) {
-        h->kept = mca_coll_gpuring_args_copy(&h->call);
-        rc = NULL == h->kept ? OMPI_ERR_OUT_OF_RESOURCE : retain_handles(h, call);
-    } else {
-        rc = start_split(h);
-    }
+    rc = persistent ? mca_coll_gpuring_args_keep(&h->kept, &h->call) : start_split(h);
     rc = OMPI_SUCCESS == rc ? begin_inner(module, h, form) : rc;
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);

@@ -32,6 +32,7 @@
 #include "ompi/mca/pml/pml.h"
 
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #define PACKED_BYTES 8192  /* data up to that size go with their head */
 #define CONTROL UINT64_MAX /* in the place of bytes: there are no data */
@@ -63,8 +64,7 @@ struct task {
     void (*done)(struct task *task, bool failed);
     atomic_int left;             /* requests that are not complete, and 1 while they are started */
     atomic_bool failed;          /* one of them */
-    struct task *next;           /* in the list of tasks in flight */
-    struct task **at;            /* the pointer to this one there */
+    LIST_ENTRY(task) entry;      /* in a list of its struct pml */
     ompi_request_t *pml_request; /* the one that was started last, until it is complete */
 };
 
@@ -98,8 +98,8 @@ struct pml {
     struct connection **connections; /* [n]; owned */
     unsigned n;
     struct gr_doorbells complete; /* tasks; used without the network's lock */
-    struct task *tasks;           /* sendings and receivings in flight */
-    struct task *unused;          /* sendings */
+    LIST_HEAD(, task) tasks;      /* sendings and receivings in flight */
+    LIST_HEAD(, task) unused;     /* sendings */
     size_t at_once_bytes; /* of the longest message that Open MPI sends at once; 0: any, perhaps */
 };
 
@@ -141,23 +141,6 @@ static void begin(struct task *t, struct pml *p, void (*done)(struct task *task,
     t->bell.list = &p->complete;
     atomic_store_explicit(&t->left, 1, memory_order_relaxed);
     atomic_store_explicit(&t->failed, false, memory_order_relaxed);
-}
-
-static void list_insert(struct task **at, struct task *t)
-{
-    GR_PUSH(t, *at);
-    t->at = at;
-    if (NULL != t->next) {
-        t->next->at = &t->next;
-    }
-}
-
-static void list_remove(struct task *t)
-{
-    *t->at = t->next;
-    if (NULL != t->next) {
-        t->next->at = t->at;
-    }
 }
 
 /*
@@ -241,15 +224,19 @@ static int post_pieces(struct task *t, const struct connection *c, bool receive,
 
 static struct sending *sending_get(struct pml *p)
 {
-    struct task *t;
+    struct task *t = LIST_FIRST(&p->unused);
 
-    return GR_POP(t, p->unused) ? (struct sending *) t : gr_calloc(1, sizeof(struct sending));
+    if (NULL == t) {
+        return gr_calloc(1, sizeof(struct sending));
+    }
+    LIST_REMOVE(t, entry);
+    return (struct sending *) t;
 }
 
 static void sending_put(struct pml *p, struct sending *s)
 {
-    list_remove(&s->task);
-    GR_PUSH(&s->task, p->unused);
+    LIST_REMOVE(&s->task, entry);
+    LIST_INSERT_HEAD(&p->unused, &s->task, entry);
 }
 
 static void on_sent(struct task *t, bool failed)
@@ -306,7 +293,7 @@ static int pml_send(void *end, void *connection, struct gr_net_message *message,
     s->to = c;
     s->message = message;
     begin(&s->task, p, on_sent);
-    list_insert(&p->tasks, &s->task);
+    LIST_INSERT_HEAD(&p->tasks, &s->task, entry);
     inside = true;
     rc = send_both(s, data, bytes);
     inside = false;
@@ -328,7 +315,7 @@ static void on_received(struct task *t, bool failed)
     struct receiving *r = (struct receiving *) t;
     const struct gr_transport_up *up = t->pml->up;
 
-    list_remove(t);
+    LIST_REMOVE(t, entry);
     if (failed) {
         lose(r->from, "Open MPI has not received a message");
     }
@@ -363,7 +350,7 @@ static int fetch(struct connection *c, void *to)
         r->unwanted = true;
     }
     begin(&r->task, p, on_received);
-    list_insert(&p->tasks, &r->task);
+    LIST_INSERT_HEAD(&p->tasks, &r->task, entry);
     rc = NULL == to ? rc : post_pieces(&r->task, c, true, to, bytes, c->came.pieces);
     if (OMPI_SUCCESS != rc) {
         fail(&r->task);
@@ -560,18 +547,20 @@ static void pml_close(void *end, double patience)
     struct task *t;
     double until = gr_runtime_now() + patience;
 
-    while (NULL != p->tasks && gr_runtime_now() < until) {
+    while (!LIST_EMPTY(&p->tasks) && gr_runtime_now() < until) {
         opal_progress();
         pml_progress(p);
     }
     close_connections(p);
-    for (t = p->tasks; NULL != t; t = t->next) {
+    LIST_FOREACH(t, &p->tasks, entry)
+    {
         t->pml = NULL;
         if (on_sent == t->done) {
             p->up->sent(p->up->ctx, ((struct sending *) t)->message, GR_ERR_LOST);
         }
     }
-    while (GR_POP(t, p->unused)) {
+    while (NULL != (t = LIST_FIRST(&p->unused))) {
+        LIST_REMOVE(t, entry);
         free(t);
     }
     free(p);

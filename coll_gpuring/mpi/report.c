@@ -177,7 +177,7 @@ void gr_stats_call(enum gr_call_id id, int algo, bool device, int ranks, size_t 
 
 /* ---- small calls of one kind ---- */
 
-static struct gr_call_counter *counters; /* of all kinds */
+static LIST_HEAD(, gr_call_counter) counters; /* of all kinds */
 static gr_lock_t counters_lock;
 
 /* Add the counter's calls that were not added yet. */
@@ -219,21 +219,14 @@ void mca_coll_gpuring_counter_join(struct gr_call_counter *c, int ranks, bool no
         c->times->nonblocking = nonblocking;
     }
     gr_lock(&counters_lock);
-    GR_PUSH(c, counters);
-    c->at = &counters;
-    if (NULL != c->next) {
-        c->next->at = &c->next;
-    }
+    LIST_INSERT_HEAD(&counters, c, entry);
     gr_unlock(&counters_lock);
 }
 
 void mca_coll_gpuring_counter_leave(struct gr_call_counter *c)
 {
     gr_lock(&counters_lock);
-    *c->at = c->next;
-    if (NULL != c->next) {
-        c->next->at = c->at;
-    }
+    LIST_REMOVE(c, entry);
     add_calls(c);
     add_times(c);
     gr_unlock(&counters_lock);
@@ -273,7 +266,8 @@ static void for_all_counters(void (*each)(struct gr_call_counter *c))
     struct gr_call_counter *c;
 
     gr_lock(&counters_lock);
-    for (c = counters; NULL != c; c = c->next) {
+    LIST_FOREACH(c, &counters, entry)
+    {
         each(c);
     }
     gr_unlock(&counters_lock);

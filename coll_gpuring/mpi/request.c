@@ -258,8 +258,7 @@ static void request_construct(mca_coll_gpuring_request_t *request)
     op_init(&request->op);
     request->queue = NULL;
     request->cached = false;
-    request->types[0] = request->types[1] = NULL;
-    request->kept = NULL;
+    request->kept = (struct gr_kept_args) {.n = 0};
 }
 
 static void request_destruct(mca_coll_gpuring_request_t *request)
@@ -318,47 +317,24 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
 void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
 {
     struct ompi_communicator_t *comm = request->super.super.req_mpi_object.comm;
-    int k;
 
     if (NULL != request->queue) {
         gr_queue_free(request->queue);
         request->queue = NULL;
     }
-    for (k = 0; k < 2; k++) {
-        if (NULL != request->types[k]) {
-            OBJ_RELEASE(request->types[k]);
-            request->types[k] = NULL;
-        }
-    }
     if (request->cached) {
         request->cached = false;
         mca_coll_gpuring_counter_leave(&request->counter);
     }
-    free(request->kept);
-    request->kept = NULL;
+    if (NULL != request->kept.arrays) {
+        mca_coll_gpuring_args_release(&request->kept);
+    }
     OMPI_REQUEST_FINI(&request->super.super);
     gr_lock(&unused.lock);
     request->next_unused = unused.first;
     unused.first = request;
     gr_unlock(&unused.lock);
     OBJ_RELEASE(comm); /* may be the last that keeps it, and with it the queue */
-}
-
-void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request,
-                                      struct gr_op_queue *queue)
-{
-    const struct gr_call *call = &request->op.call;
-
-    request->queue = queue;
-    /* the application may free its handles between starts; operations are MPI's own */
-    request->types[0] = MPI_IN_PLACE == call->sbuf ? NULL : call->stype;
-    request->types[1] = call->rtype;
-    if (NULL != request->types[0]) {
-        OBJ_RETAIN(request->types[0]);
-    }
-    if (NULL != request->types[1]) {
-        OBJ_RETAIN(request->types[1]);
-    }
 }
 
 void mca_coll_gpuring_requests_close(void)

@@ -5,6 +5,7 @@
 #ifndef GR_MPI_REQUEST_H
 #define GR_MPI_REQUEST_H
 
+#include "mpi/buffer_desc.h"
 #include "mpi/module.h"
 #include "mpi/op.h"
 #include "mpi/runtime.h"
@@ -50,8 +51,7 @@ typedef struct mca_coll_gpuring_request {
     bool cached;                    /* a start decides nothing any more (call_cache.h) */
     struct gr_call_counter counter; /* then: of its starts */
     struct mca_coll_gpuring_request *next_unused;
-    ompi_datatype_t *types[2]; /* that a persistent request retains, or NULL; */
-    void *kept;                /* and copies of its call's arrays */
+    struct gr_kept_args kept; /* of a persistent request's call */
 } mca_coll_gpuring_request_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_gpuring_request_t);
@@ -61,9 +61,6 @@ mca_coll_gpuring_request_t *mca_coll_gpuring_request_get(struct ompi_communicato
                                                          bool persistent);
 void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request);
 
-/* A persistent request whose op is ready to be started. */
-void mca_coll_gpuring_request_persist(mca_coll_gpuring_request_t *request,
-                                      struct gr_op_queue *queue);
 void mca_coll_gpuring_requests_close(void);
 
 #endif

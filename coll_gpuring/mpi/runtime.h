@@ -10,6 +10,8 @@
 #include "comm/process.h"
 #include "comm/runtime.h"
 
+#include <sys/queue.h>
+
 /* This process. */
 extern struct gr_process gr_process;
 
@@ -110,8 +112,8 @@ struct gr_call_counter {
     size_t bytes; /* of each */
 
     /* Private to report.c. */
-    uint64_t added;                     /* of calls: to the process's counters */
-    struct gr_call_counter *next, **at; /* at: what points here */
+    uint64_t added; /* of calls: to the process's counters */
+    LIST_ENTRY(gr_call_counter) entry;
 };
 
 /*

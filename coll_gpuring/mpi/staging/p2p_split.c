@@ -52,7 +52,7 @@ struct gr_p2p_split {
     enum gr_call_id id;
     bool alone; /* nothing is left for the saved collective */
     struct gr_call rest;
-    void *kept;                     /* arrays of the rest: those of the call, changed; */
+    struct gr_kept_args kept;       /* arrays of the rest: those of the call, changed; */
     void *named[2];                 /* or these, of neighbor_alltoall */
     struct direction directions[2]; /* send, receive */
     struct gr_block_desc from, *to; /* what this rank sends itself, and where it goes: */
@@ -296,8 +296,8 @@ int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_ca
     p->id = call->id;
     p->alone = is_even(&gr_calls[call->id]);
     p->rest = *call;
-    p->kept = mca_coll_gpuring_args_copy(&p->rest);
-    rc = NULL == p->kept ? OMPI_ERR_OUT_OF_RESOURCE : make_side(p, call, false);
+    rc = mca_coll_gpuring_args_keep(&p->kept, &p->rest);
+    rc = OMPI_SUCCESS == rc ? make_side(p, call, false) : rc;
     rc = OMPI_SUCCESS == rc ? make_side(p, call, true) : rc;
     if (OMPI_SUCCESS != rc) {
         mca_coll_gpuring_p2p_split_free(p);
@@ -319,7 +319,7 @@ void mca_coll_gpuring_p2p_split_free(struct gr_p2p_split *p)
         free(p->named[w]);
     }
     free(p->to);
-    free(p->kept);
+    mca_coll_gpuring_args_release(&p->kept);
     free(p);
 }
 

@@ -59,7 +59,7 @@ def sample(config, number, *kinds):
 
 def test_set_up():
     """Boards for Barrier, and for Ibarrier; links; boards in groups."""
-    must_end("right", "barriers", "1", "malloc@mca_coll_gpuring_args_copy", GPURING_FAULT_RESERVE="1")  # made once more
+    must_end("right", "barriers", "1", "malloc@mca_coll_gpuring_args_keep", GPURING_FAULT_RESERVE="1")  # made once more
     for config, rank, fault, coll in (("barriers", "1", "isend:1", "barrier"), ("barriers", "1", "isend:6", "barrier"),
                                       ("dissemination", "1", "irecv:1", "barrier"), ("groups", "all", "isend:1", "allreduce")):
         must_end("error", config, rank, fault, f"has failed: {coll}, sequence 1: {NO_MESSAGE}")
@@ -130,7 +130,7 @@ def test_more():
     """Barrier_init; what lies between levels of boards: then all fall back; the start of a request whose data have gaps."""
     if not in_all:
         return
-    must_end("error", "barriers", "1", "malloc@mca_coll_gpuring_args_copy", "has failed: barrier: Out of resource")
+    must_end("error", "barriers", "1", "malloc@mca_coll_gpuring_args_keep", "has failed: barrier: Out of resource")
     must_end("right", "groups", "1", "malloc@reserve_scratch")
     # its id is not used again
     must_end("error", "barriers", "1", "calloc@gr_neighbours_alloc:10", "GROUP FROM .* has failed: barrier")
