@@ -20,19 +20,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef _Atomic unsigned long long counter_t;
+static gr_report_counter_t bytes[GR_NSUPPORTED], by_algo[GR_NALGOS_ALL];
+static gr_report_counter_t on_device[GR_NSUPPORTED], zero_copy[GR_NSUPPORTED];
+static gr_report_counter_t handovers[GR_NFALLBACKS];
 
-static counter_t calls[GR_NSUPPORTED], bytes[GR_NSUPPORTED], by_algo[GR_NALGOS_ALL];
-static counter_t on_device[GR_NSUPPORTED], zero_copy[GR_NSUPPORTED];
-static counter_t handovers[GR_NFALLBACKS];
-
-/* For the report, where there is one: fallbacks of collectives that gpuring does, and the others. */
-static counter_t fell_back[GR_NFALLBACKS], others[GR_NCALLS];
+/* fell_back and others: where there is a report. */
+static struct gr_report_counts counts;
 
 /* For the report: sums as in struct gr_report_sums, by the members of struct gr_report_key. */
 static struct gr_sums {
-    counter_t calls, bytes, ns, wait_ns, bus_bytes;
-    counter_t least_ns; /* of a call that waited, for how long is not known; 0: none */
+    gr_report_counter_t calls, bytes, ns, wait_ns, bus_bytes;
+    gr_report_counter_t least_ns; /* of a call that waited, for how long is not known; 0: none */
 } sums[2][2][GR_NSUPPORTED][GR_NALGOS_ALL][GR_NSIZE_CLASSES];
 
 static const char *const handover_names[GR_NFALLBACKS] = {
@@ -63,7 +61,7 @@ const char *mca_coll_gpuring_fallback_name(int reason)
     return handover_help[reason];
 }
 
-static void add(counter_t *counter, unsigned long long value)
+static void add(gr_report_counter_t *counter, unsigned long long value)
 {
     /* a locked instruction would wait for all stores before it, a mailbox's post among them */
     if (gr_threaded()) {
@@ -76,7 +74,7 @@ static void add(counter_t *counter, unsigned long long value)
 
 static void count(enum gr_call_id id, int algo, uint64_t n, size_t size)
 {
-    add(&calls[id], n);
+    add(&counts.done[id], n);
     add(&bytes[id], n * size);
     add(&by_algo[algo], n);
 }
@@ -280,13 +278,13 @@ static int read_counter(const struct mca_base_pvar_t *variable, void *value, voi
 {
     (void) object;
     for_all_counters(add_calls);
-    *(unsigned long long *) value = atomic_load((counter_t *) variable->ctx);
+    *(unsigned long long *) value = atomic_load((gr_report_counter_t *) variable->ctx);
     return OMPI_SUCCESS;
 }
 
 /* Counter KIND_NAME. Its help text is help, then of. */
 static int add_counter(const char *kind, const char *name, const char *help, const char *of,
-                       counter_t *counter)
+                       gr_report_counter_t *counter)
 {
     mca_base_component_t *component = mca_coll_gpuring_registered;
     char full[64], text[160];
@@ -306,9 +304,9 @@ int mca_coll_gpuring_stats_register(void)
 {
     static const struct {
         const char *kind, *help;
-        counter_t *counters; /* [collective] */
+        gr_report_counter_t *counters; /* [collective] */
     } of_calls[] = {
-        {"calls", "Calls done by gpuring:", calls},
+        {"calls", "Calls done by gpuring:", counts.done},
         {"bytes", "Bytes of the calls done by gpuring:", bytes},
         {"device_calls", "Calls done by gpuring's kernels:", on_device},
         {"zero_copy_calls",
@@ -345,62 +343,48 @@ void gr_stats_fallback(enum gr_call_id id, enum gr_fallback_reason reason)
 {
     add(&handovers[reason], 1);
     if (id < GR_NSUPPORTED) {
-        add(&fell_back[reason], 1);
+        add(&counts.fell_back[reason], 1);
     }
 }
 
 void mca_coll_gpuring_stats_other(enum gr_call_id id)
 {
-    add(&others[id], 1);
+    add(&counts.others[id], 1);
 }
 
 /* ---- for the report ---- */
 
-size_t mca_coll_gpuring_report_rows(struct gr_report_row *rows, size_t most)
+void mca_coll_gpuring_report_rows(void (*each)(void *ctx, const struct gr_report_row *row),
+                                  void *ctx)
 {
     const size_t all = sizeof(sums) / sizeof(sums[0][0][0][0][0]);
     const struct gr_sums *from = &sums[0][0][0][0][0];
-    size_t k, n = 0;
+    size_t k;
 
     for_all_counters(add_times);
-    for (k = 0; k < all; k++) {
+    for (k = 0; k < all; k++, from++) {
         size_t at = k / GR_NSIZE_CLASSES, row = at / GR_NALGOS_ALL;
+        struct gr_report_row r = {.key = {.size_class = (uint8_t) (k % GR_NSIZE_CLASSES),
+                                          .algo = (uint8_t) (at % GR_NALGOS_ALL),
+                                          .id = (uint8_t) (row % GR_NSUPPORTED),
+                                          .device = row / GR_NSUPPORTED % 2,
+                                          .nonblocking = row / GR_NSUPPORTED / 2 % 2},
+                                  .sums = {.calls = from->calls,
+                                           .bytes = from->bytes,
+                                           .ns = from->ns,
+                                           .wait_ns = from->wait_ns,
+                                           .bus_bytes = from->bus_bytes}};
 
-        if (0 == from[k].calls) {
-            continue;
+        if (0 != r.sums.calls) {
+            each(ctx, &r);
         }
-        if (n < most) {
-            rows[n] =
-                (struct gr_report_row) {.key = {.size_class = (uint8_t) (k % GR_NSIZE_CLASSES),
-                                                .algo = (uint8_t) (at % GR_NALGOS_ALL),
-                                                .id = (uint8_t) (row % GR_NSUPPORTED),
-                                                .device = row / GR_NSUPPORTED % 2,
-                                                .nonblocking = row / GR_NSUPPORTED / 2 % 2},
-                                        .sums = {.calls = from[k].calls,
-                                                 .bytes = from[k].bytes,
-                                                 .ns = from[k].ns,
-                                                 .wait_ns = from[k].wait_ns,
-                                                 .bus_bytes = from[k].bus_bytes}};
-        }
-        n++;
     }
-    return n;
 }
 
-uint64_t mca_coll_gpuring_report_done(int id)
+const struct gr_report_counts *mca_coll_gpuring_report_counts(void)
 {
     for_all_counters(add_calls);
-    return calls[id];
-}
-
-uint64_t mca_coll_gpuring_report_fell_back(int reason)
-{
-    return fell_back[reason];
-}
-
-uint64_t mca_coll_gpuring_report_other(int id)
-{
-    return others[id];
+    return &counts;
 }
 
 const char *mca_coll_gpuring_report_reason(int reason)

@@ -37,16 +37,19 @@ struct gr_report_row {
     struct gr_report_sums sums;
 };
 
-/* Write this rank's rows that have calls, most `most` of them. Returns how many there are. */
-size_t mca_coll_gpuring_report_rows(struct gr_report_row *rows, size_t most);
+/* Call each(ctx, row) for this rank's rows that have calls. */
+void mca_coll_gpuring_report_rows(void (*each)(void *ctx, const struct gr_report_row *row),
+                                  void *ctx);
 
-/*
- * This rank's number of calls: of a collective that gpuring did, that fell back for a reason, or of
- * a collective that gpuring does not do.
- */
-uint64_t mca_coll_gpuring_report_done(int id);
-uint64_t mca_coll_gpuring_report_fell_back(int reason);
-uint64_t mca_coll_gpuring_report_other(int id);
+typedef _Atomic unsigned long long gr_report_counter_t;
+
+/* This rank's numbers of calls. */
+struct gr_report_counts {
+    gr_report_counter_t done[GR_NSUPPORTED];      /* by collective: gpuring did */
+    gr_report_counter_t fell_back[GR_NFALLBACKS]; /* by reason: of collectives that gpuring does */
+    gr_report_counter_t others[GR_NCALLS];        /* by collective: that gpuring does not do */
+};
+const struct gr_report_counts *mca_coll_gpuring_report_counts(void);
 
 /* The short name of a reason to fall back, as MPI_T has it. */
 const char *mca_coll_gpuring_report_reason(int reason);

@@ -180,62 +180,51 @@ static double run_seconds(void)
     return (0 == self.ended ? gr_runtime_now() : self.ended) - self.began;
 }
 
-/* This rank's rows. NULL: no memory. */
-static struct gr_report_row *own_rows(size_t *n)
-{
-    struct gr_report_row *rows;
-
-    *n = mca_coll_gpuring_report_rows(NULL, 0);
-    rows = gr_calloc(*n + 1, sizeof(*rows));
-    if (NULL != rows) {
-        (void) mca_coll_gpuring_report_rows(rows, *n);
-    }
-    return rows;
-}
-
-static void send_one(const struct message *m, double until)
+/* Send the rows of *m; it stays if it is still in flight when the time is over. */
+static void send_message(struct message *m, bool last, double until)
 {
     ompi_request_t *pml_request = MPI_REQUEST_NULL;
 
-    if (OMPI_SUCCESS !=
-        MCA_PML_CALL(isend(m, sizeof(*m), MPI_BYTE, 0, gr_runtime_tag(GR_TAGS_REPORT),
-                           MCA_PML_BASE_SEND_STANDARD, gr_ompi_world(), &pml_request))) {
-        return;
-    }
+    m->build = build();
+    m->last = last;
+    m->run_s = run_seconds();
+    (void) MCA_PML_CALL(isend(m, sizeof(*m), MPI_BYTE, 0, gr_runtime_tag(GR_TAGS_REPORT),
+                              MCA_PML_BASE_SEND_STANDARD, gr_ompi_world(), &pml_request));
     while (0 == mca_coll_gpuring_pml_request_done(&pml_request) && gr_runtime_now() < until) {
         opal_progress();
     }
-    if (MPI_REQUEST_NULL != pml_request) { /* Open MPI completes it, or rank 0 is gone */
+    if (MPI_REQUEST_NULL == pml_request) {
+        free(m);
+    } else { /* Open MPI completes it, or rank 0 is gone */
         (void) ompi_request_free(&pml_request);
     }
 }
 
-/* This rank's: those that are still in flight when their time is over stay. Owned */
-static struct message *messages;
+struct sender {
+    struct message *m; /* the rows that have not been sent; NULL: no memory. Owned */
+    double until;
+};
+
+static void send_row(void *ctx, const struct gr_report_row *row)
+{
+    struct sender *s = ctx;
+
+    if (NULL != s->m && ROWS_OF_MESSAGE == s->m->n) {
+        send_message(s->m, false, s->until);
+        s->m = gr_calloc(1, sizeof(*s->m));
+    }
+    if (NULL != s->m) {
+        s->m->rows[s->m->n++] = *row;
+    }
+}
 
 static void send_rows(void)
 {
-    double until = gr_runtime_now() + SEND_SECONDS;
-    struct gr_report_row *rows;
-    size_t n, k, parts;
+    struct sender s = {gr_calloc(1, sizeof(*s.m)), gr_runtime_now() + SEND_SECONDS};
 
-    rows = own_rows(&n);
-    parts = n / ROWS_OF_MESSAGE + 1;
-    messages = NULL == rows ? NULL : gr_calloc(parts, sizeof(*messages));
-    for (k = 0; NULL != messages && k < parts; k++) {
-        struct message *m = &messages[k];
-
-        m->build = build();
-        m->n = (int32_t) (k + 1 < parts ? ROWS_OF_MESSAGE : n % ROWS_OF_MESSAGE);
-        m->last = k + 1 == parts;
-        m->run_s = run_seconds();
-        memcpy(m->rows, rows + k * ROWS_OF_MESSAGE, (size_t) m->n * sizeof(*rows));
-        send_one(m, until);
-    }
-    free(rows);
-    if (gr_runtime_now() < until) {
-        free(messages);
-        messages = NULL;
+    mca_coll_gpuring_report_rows(send_row, &s);
+    if (NULL != s.m) {
+        send_message(s.m, true, s.until);
     }
 }
 
@@ -288,25 +277,24 @@ static void receive_rows(void)
     }
 }
 
+static void merge_row(void *ctx, const struct gr_report_row *row)
+{
+    (void) ctx;
+    merge(0, row);
+}
+
 /* Rank 0's own rows, the first ones. Returns whether there was memory. */
 static bool merge_own(void)
 {
-    struct gr_report_row *rows;
-    size_t n, k;
-
     self.ranks =
         self.ranks > 0 ? self.ranks : 1; /* of a program with sessions they are not known */
     rank_sums = gr_calloc((size_t) self.ranks, sizeof(*rank_sums));
     if (NULL == rank_sums) {
         return false;
     }
-    rows = own_rows(&n);
-    for (k = 0; NULL != rows && k < n; k++) {
-        merge(0, &rows[k]);
-    }
+    mca_coll_gpuring_report_rows(merge_row, NULL);
     rank_sums[0].run_s = run_seconds();
     rank_sums[0].done = true;
-    free(rows);
     return true;
 }
 

@@ -55,7 +55,7 @@ static void append_number(struct text *t, uint64_t n)
 }
 
 /* Counts by name: "setup 60, operation 6". Returns their sum. */
-static uint64_t append_counts(struct text *t, int n, uint64_t (*count)(int k),
+static uint64_t append_counts(struct text *t, int n, const gr_report_counter_t *counts,
                               const char *(*name)(int k))
 {
     const char *comma = "";
@@ -63,10 +63,10 @@ static uint64_t append_counts(struct text *t, int n, uint64_t (*count)(int k),
     int k;
 
     for (k = 0; k < n; k++) {
-        if (count(k) > 0) {
+        if (counts[k] > 0) {
             append(t, "%s%s ", comma, name(k));
-            append_number(t, count(k));
-            sum += count(k);
+            append_number(t, counts[k]);
+            sum += counts[k];
             comma = ", ";
         }
     }
@@ -87,8 +87,9 @@ static double percent(double part, double whole)
 static void describe(struct text *t, const struct gr_report_total *total)
 {
     struct text done = {.used = 0}, fell_back = {.used = 0}, others = {.used = 0};
-    uint64_t ours = append_counts(&done, GR_NSUPPORTED, mca_coll_gpuring_report_done, name_of_call),
-             left = append_counts(&fell_back, GR_NFALLBACKS, mca_coll_gpuring_report_fell_back,
+    const struct gr_report_counts *counts = mca_coll_gpuring_report_counts();
+    uint64_t ours = append_counts(&done, GR_NSUPPORTED, counts->done, name_of_call),
+             left = append_counts(&fell_back, GR_NFALLBACKS, counts->fell_back,
                                   mca_coll_gpuring_report_reason);
     const char *off = mca_coll_gpuring_report_off();
 
@@ -116,7 +117,7 @@ static void describe(struct text *t, const struct gr_report_total *total)
         append_number(t, left);
         append(t, " fell back: %s", fell_back.at);
     }
-    if (append_counts(&others, GR_NCALLS, mca_coll_gpuring_report_other, name_of_call) > 0) {
+    if (append_counts(&others, GR_NCALLS, counts->others, name_of_call) > 0) {
         append(t, "; not gpuring's: %s", others.at);
     }
     if (total->latest_rank >= 0) {
