@@ -40,7 +40,7 @@ def parameters():
     compared = dict(re.findall(r'\{"(\w+)", \w+, \w+,\s*([\w-]+)', rows))
     found = {}
     for name, field, value in re.findall(r'^mca:coll:gpuring:param:coll_gpuring_(\w+):(value|help):"?(.*?)"?$', info, re.M):
-        found.setdefault(name, {"equal": "" if compared[name] == "-1" else "yes"})[field] = value
+        found.setdefault(name, {"equal": "" if compared.get(name) == "-1" else "yes"})[field] = value
     if "algorithm" not in found:
         sys.exit("ompi_info shows no parameters of gpuring")
     return found

@@ -16,6 +16,11 @@
 /* ompi_info levels: shown by default, or with --level 5. */
 enum { USER = OPAL_INFO_LVL_1, TUNER = OPAL_INFO_LVL_5 };
 
+#define ALGORITHM(name, compared, of)                                           \
+    {                                                                           \
+        "algorithm" name, USER, GR_KIND_ALGORITHM, compared, -1, 0, 0, NULL, of \
+    }
+
 const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"priority", USER, GR_KIND_INT, GR_PARAM_PRIORITY, 90, 0, 100, &gr_settings.priority,
      "Priority of the component, 0..100 (default 90); 0: not selected. Communicators whose ranks "
@@ -23,22 +28,15 @@ const struct gr_param_row mca_coll_gpuring_param_rows[] = {
     {"host", USER, GR_KIND_HOST, GR_PARAM_HOST, 0, 0, 0, NULL,
      "1: take collectives on buffers in host memory, too; 0: leave them to other components; auto "
      "(default): 1 if the MCA parameter coll names gpuring, else 0"},
-    {"algorithm", USER, GR_KIND_ALGORITHM, GR_PARAM_COMMON, 0, 0, 0, NULL, "all collectives"},
-    {"algorithm_allreduce", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE, 0, 0,
-     0, NULL, "Allreduce"},
-    {"algorithm_allgather", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER, 0, 0,
-     0, NULL, "Allgather and Allgatherv"},
-    {"algorithm_reduce_scatter", USER, GR_KIND_ALGORITHM,
-     GR_PARAM_ALGORITHM + GR_COLL_REDUCE_SCATTER, 0, 0, 0, NULL,
-     "Reduce_scatter and Reduce_scatter_block"},
-    {"algorithm_bcast", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_BCAST, 0, 0, 0, NULL,
-     "Bcast"},
-    {"algorithm_reduce", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_REDUCE, 0, 0, 0,
-     NULL, "Reduce"},
-    {"algorithm_alltoall", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_ALLTOALL, 0, 0, 0,
-     NULL, "Alltoall"},
-    {"algorithm_barrier", USER, GR_KIND_ALGORITHM, GR_PARAM_ALGORITHM + GR_COLL_BARRIER, 0, 0, 0,
-     NULL, "Barrier"},
+    ALGORITHM("", GR_PARAM_COMMON, "all collectives"),
+    ALGORITHM("_allreduce", GR_PARAM_ALGORITHM + GR_COLL_ALLREDUCE, "Allreduce"),
+    ALGORITHM("_allgather", GR_PARAM_ALGORITHM + GR_COLL_ALLGATHER, "Allgather and Allgatherv"),
+    ALGORITHM("_reduce_scatter", GR_PARAM_ALGORITHM + GR_COLL_REDUCE_SCATTER,
+              "Reduce_scatter and Reduce_scatter_block"),
+    ALGORITHM("_bcast", GR_PARAM_ALGORITHM + GR_COLL_BCAST, "Bcast"),
+    ALGORITHM("_reduce", GR_PARAM_ALGORITHM + GR_COLL_REDUCE, "Reduce"),
+    ALGORITHM("_alltoall", GR_PARAM_ALGORITHM + GR_COLL_ALLTOALL, "Alltoall"),
+    ALGORITHM("_barrier", GR_PARAM_ALGORITHM + GR_COLL_BARRIER, "Barrier"),
     {"channels", TUNER, GR_KIND_INT, GR_PARAM_CHANNELS, 1, 1, GR_MAX_CHANNELS, NULL,
      "Most channels of a call, 1..16 (default 1). Each channel has its own links; large messages "
      "use more channels"},

@@ -40,15 +40,17 @@ static const char *const text_default[] = {
     [GR_KIND_REPORT] = "none", [GR_KIND_FILE] = "",
 };
 
-/* GR_NALGOS_ALL when there is none of that name. */
-static int find_algo(const char *name)
-{
-    int w;
-
-    for (w = 0; w < GR_NALGOS_ALL && 0 != strcmp(name, gr_use_name(w)); w++) {
-    }
-    return w;
-}
+/* Parameters that are one of some words; their default is a word of its own, or one of these. */
+static const struct {
+    const char *(*name)(int value); /* NULL: no such parameter */
+    int n;
+} words[] = {
+    [GR_KIND_ALGORITHM] = {gr_use_name, GR_NALGOS_ALL},
+    [GR_KIND_PROTOCOL] = {gr_protocol_name, GR_NPROTOCOLS},
+    [GR_KIND_SYNC] = {gr_sync_name, GR_NSYNCS},
+    [GR_KIND_TRANSPORT] = {gr_transport_name, GR_NTRANSPORTS},
+    [GR_KIND_FILE] = {NULL, 0}, /* the last kind */
+};
 
 /* Whether the parameter of all collectives, or of one, may say so. */
 static bool algo_is_allowed(int param, int algo)
@@ -57,14 +59,61 @@ static bool algo_is_allowed(int param, int algo)
            gr_algo_has((enum gr_algo) algo, (enum gr_coll)(param - GR_PARAM_ALGORITHM));
 }
 
-/* The names that a parameter for algorithms may have, behind what the list holds already. */
+/* What a number must be a multiple of. */
+static int multiple_of(const struct gr_param_row *row)
+{
+    if (GR_PARAM_SLOT_BYTES == row->compared) {
+        return GR_CACHE_LINE;
+    }
+    return GR_PARAM_DEVICE_SLOT_BYTES == row->compared ? 256 : 1;
+}
+
+/* Whether all extents are there, and are as check_torus() allows. */
+static bool torus_is_good(int64_t packed)
+{
+    struct gr_torus torus = gr_param_torus(packed);
+    int64_t product = 1;
+    int d;
+
+    for (d = 0; d < torus.ndims; d++) {
+        if (torus.dims[d] < 1 || torus.dims[d] > INT16_MAX) {
+            return false;
+        }
+        product *= torus.dims[d];
+    }
+    return packed >= 0 && product <= INT_MAX;
+}
+
+/* Whether a checked value of this row can be that. */
+static bool is_good(const struct gr_param_row *row, int64_t value)
+{
+    switch (row->kind) {
+    case GR_KIND_INT:
+        return value >= row->min && value <= row->max && 0 == value % multiple_of(row);
+    case GR_KIND_HOST:
+        return 0 == value || 1 == value;
+    case GR_KIND_ALGORITHM:
+        return -1 == value ||
+               (value >= 0 && value < GR_NALGOS_ALL && algo_is_allowed(row->compared, (int) value));
+    case GR_KIND_PROTOCOL:
+        return value >= -1 && value < GR_NPROTOCOLS;
+    case GR_KIND_SYNC:
+        return value >= 0 && value < GR_NSYNCS;
+    case GR_KIND_TORUS:
+        return torus_is_good(value);
+    default:
+        return true;
+    }
+}
+
+/* The words that a parameter may be, but for its default, behind what the list holds already. */
 static void add_names(const struct gr_param_row *row, char *list, size_t size)
 {
-    int w;
+    int k;
 
-    for (w = 0; w < GR_NALGOS_ALL; w++) {
-        if (algo_is_allowed(row->compared, w)) {
-            gr_words_add(list, size, gr_use_name(w));
+    for (k = 0; k < words[row->kind].n; k++) {
+        if (is_good(row, k) && 0 != strcmp(words[row->kind].name(k), text_default[row->kind])) {
+            gr_words_add(list, size, words[row->kind].name(k));
         }
     }
 }
@@ -131,53 +180,6 @@ static void complain(const struct gr_param_row *row, const char *value, const ch
     }
     if (0 == OPAL_PROC_MY_NAME.vpid) {
         gr_warn("bad-parameter", row->name, value, allowed, def);
-    }
-}
-
-/* What a number must be a multiple of. */
-static int multiple_of(const struct gr_param_row *row)
-{
-    if (GR_PARAM_SLOT_BYTES == row->compared) {
-        return GR_CACHE_LINE;
-    }
-    return GR_PARAM_DEVICE_SLOT_BYTES == row->compared ? 256 : 1;
-}
-
-/* Whether all extents are there, and are as check_torus() allows. */
-static bool torus_is_good(int64_t packed)
-{
-    struct gr_torus torus = gr_param_torus(packed);
-    int64_t product = 1;
-    int d;
-
-    for (d = 0; d < torus.ndims; d++) {
-        if (torus.dims[d] < 1 || torus.dims[d] > INT16_MAX) {
-            return false;
-        }
-        product *= torus.dims[d];
-    }
-    return packed >= 0 && product <= INT_MAX;
-}
-
-/* Whether a checked value of this row can be that. */
-static bool is_good(const struct gr_param_row *row, int64_t value)
-{
-    switch (row->kind) {
-    case GR_KIND_INT:
-        return value >= row->min && value <= row->max && 0 == value % multiple_of(row);
-    case GR_KIND_HOST:
-        return 0 == value || 1 == value;
-    case GR_KIND_ALGORITHM:
-        return -1 == value ||
-               (value >= 0 && value < GR_NALGOS_ALL && algo_is_allowed(row->compared, (int) value));
-    case GR_KIND_PROTOCOL:
-        return value >= -1 && value < GR_NPROTOCOLS;
-    case GR_KIND_SYNC:
-        return value >= 0 && value < GR_NSYNCS;
-    case GR_KIND_TORUS:
-        return torus_is_good(value);
-    default:
-        return true;
     }
 }
 
@@ -250,22 +252,6 @@ static int64_t check_host(const struct gr_param_row *row, const char *text)
     return mca_coll_gpuring_selection_names_it();
 }
 
-static int64_t check_algorithm(const struct gr_param_row *row, const char *text)
-{
-    char allowed[sizeof(mca_coll_gpuring_bad_param.allowed)] = "auto";
-    int algo = find_algo(text);
-
-    if (0 == strcmp(text, "auto")) {
-        return -1;
-    }
-    if (GR_NALGOS_ALL != algo && algo_is_allowed(row->compared, algo)) {
-        return algo;
-    }
-    add_names(row, allowed, sizeof(allowed));
-    complain(row, text, allowed, "auto");
-    return -1;
-}
-
 static int64_t check_torus(const struct gr_param_row *row, const char *text)
 {
     struct gr_torus torus = {.ndims = 0};
@@ -284,28 +270,20 @@ static int64_t check_torus(const struct gr_param_row *row, const char *text)
     return packed;
 }
 
-/* Parameters that are one of some words; their default is a word of its own, or one of these. */
-static const struct {
-    const char *(*name)(int value);
-    int n;
-    const char *allowed;
-} words[] = {
-    [GR_KIND_PROTOCOL] = {gr_protocol_name, GR_NPROTOCOLS, "auto simple ll ll128"},
-    [GR_KIND_SYNC] = {gr_sync_name, GR_NSYNCS, "none start barrier timed"},
-    [GR_KIND_TRANSPORT] = {gr_transport_name, GR_NTRANSPORTS, "auto ucx pml"},
-};
-
 static int64_t check_word(const struct gr_param_row *row, const char *text)
 {
+    char allowed[sizeof(mca_coll_gpuring_bad_param.allowed)];
     int k;
 
     for (k = 0; k < words[row->kind].n; k++) {
-        if (0 == strcmp(text, words[row->kind].name(k))) {
+        if (0 == strcmp(text, words[row->kind].name(k)) && is_good(row, k)) {
             return k;
         }
     }
     if (0 != strcmp(text, text_default[row->kind])) {
-        complain(row, text, words[row->kind].allowed, text_default[row->kind]);
+        snprintf(allowed, sizeof(allowed), "%s", text_default[row->kind]);
+        add_names(row, allowed, sizeof(allowed));
+        complain(row, text, allowed, text_default[row->kind]);
     }
     return row->def;
 }
@@ -334,14 +312,10 @@ static int64_t check_file(const struct gr_param_row *row, const char *text)
 
 /* What settles a value, and says where it is bad. text: of all but numbers. */
 static int64_t (*const checks[])(const struct gr_param_row *row, const char *text) = {
-    [GR_KIND_INT] = check_int,
-    [GR_KIND_HOST] = check_host,
-    [GR_KIND_ALGORITHM] = check_algorithm,
-    [GR_KIND_PROTOCOL] = check_word,
-    [GR_KIND_TORUS] = check_torus,
-    [GR_KIND_SYNC] = check_word,
-    [GR_KIND_TRANSPORT] = check_word,
-    [GR_KIND_REPORT] = check_report,
+    [GR_KIND_INT] = check_int,        [GR_KIND_HOST] = check_host,
+    [GR_KIND_ALGORITHM] = check_word, [GR_KIND_PROTOCOL] = check_word,
+    [GR_KIND_TORUS] = check_torus,    [GR_KIND_SYNC] = check_word,
+    [GR_KIND_TRANSPORT] = check_word, [GR_KIND_REPORT] = check_report,
     [GR_KIND_FILE] = check_file,
 };
 
@@ -436,21 +410,18 @@ const char *mca_coll_gpuring_param_name(int param)
 
 int64_t mca_coll_gpuring_param_default(int param)
 {
-    return param >= GR_PARAM_COMMON ? -1 : compared_row(param)->def;
+    return compared_row(param)->def;
 }
 
 const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size)
 {
+    enum gr_param_kind kind = compared_row(param)->kind;
     struct gr_torus torus;
     size_t used = 0;
     int d;
 
-    if (param >= GR_PARAM_COMMON) {
-        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_use_name((int) value));
-    } else if (GR_PARAM_PROTOCOL == param) {
-        snprintf(buf, size, "%s", value < 0 ? "auto" : gr_protocol_name((int) value));
-    } else if (GR_PARAM_STEP_SYNC == param) {
-        snprintf(buf, size, "%s", gr_sync_name((int) value));
+    if (NULL != words[kind].name) {
+        snprintf(buf, size, "%s", value < 0 ? text_default[kind] : words[kind].name((int) value));
     } else if (GR_PARAM_TORUS == param) {
         torus = gr_param_torus(value);
         snprintf(buf, size, "none");
