@@ -4,6 +4,8 @@
 #define GR_BASE_TEXT_H
 
 #include <locale.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +22,31 @@ static inline size_t gr_text_ranks(char *text, size_t size, size_t used, const i
         used += (size_t) snprintf(text + used, size - used, " %d", ranks[k]);
     }
     return used;
+}
+
+/*
+ * Read the first line of a file, whose path is printed as `format` says. False: there is none, and
+ * line is empty.
+ */
+__attribute__((format(printf, 3, 4))) static inline bool gr_text_read_line(char *line, size_t size,
+                                                                           const char *format, ...)
+{
+    char path[4096];
+    va_list args;
+    bool good;
+    FILE *f;
+
+    va_start(args, format);
+    vsnprintf(path, sizeof(path), format, args);
+    va_end(args);
+    line[0] = '\0';
+    f = fopen(path, "r");
+    if (NULL == f) {
+        return false;
+    }
+    good = NULL != fgets(line, (int) size, f);
+    fclose(f);
+    return good;
 }
 
 /* ---- lists of words, for messages ---- */

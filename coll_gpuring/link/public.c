@@ -239,16 +239,10 @@ size_t gr_public_copy(const struct gr_public_page *page, double now,
 
 static bool is_stopped(int pid)
 {
-    char path[32], text[128] = "", *end;
-    FILE *file;
+    char text[128], *end;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    file = fopen(path, "r");
-    if (NULL == file) {
-        return false;
-    }
-    end = NULL != fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL; /* of its name */
-    fclose(file);
+    (void) gr_text_read_line(text, sizeof(text), "/proc/%d/stat", pid);
+    end = strrchr(text, ')'); /* of its name */
     return NULL != end && (0 == strncmp(end, ") T", 3) || 0 == strncmp(end, ") t", 3));
 }
 

@@ -128,6 +128,17 @@ struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *s,
     return b;
 }
 
+void mca_coll_gpuring_call_set_blocks(struct gr_call *call, bool receive,
+                                      struct ompi_datatype_t *const *types,
+                                      const gr_count_t *counts, const gr_count_t *displs,
+                                      const MPI_Aint *offsets)
+{
+    *(receive ? &call->rtypes : &call->stypes) = types;
+    *(receive ? &call->rcounts : &call->scounts) = GR_ARRAY_OF(counts);
+    *(receive ? &call->displs : &call->sdispls) = GR_ARRAY_OF(displs);
+    *(receive ? &call->roffsets : &call->soffsets) = GR_ARRAY_OF(offsets);
+}
+
 bool mca_coll_gpuring_block_span(const struct gr_block_desc *b, ptrdiff_t *low, ptrdiff_t *high)
 {
     ptrdiff_t last;

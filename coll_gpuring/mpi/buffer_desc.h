@@ -24,6 +24,15 @@ struct gr_buffer_desc mca_coll_gpuring_buffer_desc(const struct gr_call *call, b
 struct gr_block_desc mca_coll_gpuring_block_desc(const struct gr_buffer_desc *side, int k);
 
 /*
+ * Let a side of one of the ...w calls have these arrays, all borrowed. Only one of the two kinds of
+ * displacements is used: offsets, where there are some.
+ */
+void mca_coll_gpuring_call_set_blocks(struct gr_call *call, bool receive,
+                                      struct ompi_datatype_t *const *types,
+                                      const gr_count_t *counts, const gr_count_t *displs,
+                                      const MPI_Aint *offsets);
+
+/*
  * The ranks that a side's messages go to or come from, one each; a side of one block may have
  * several.
  */

@@ -292,29 +292,27 @@ static int begin_alltoall(struct gr_mpi_op *op)
     size_t p = (size_t) ompi_comm_size(call->comm);
     bool solid = mca_coll_gpuring_is_gapless(call->rtype);
     /* in place, MPI ignores the send type */
-    bool copy = in_place(call) || !mca_coll_gpuring_is_gapless(call->stype);
+    bool copies = in_place(call) || !mca_coll_gpuring_is_gapless(call->stype);
     unsigned char *scratch = NULL;
 
-    if (copy || !solid) {
-        scratch = scratch_get(op, (copy ? data->bytes : 0) + (solid ? 0 : data->bytes));
+    if (copies || !solid) {
+        scratch = scratch_get(op, (copies ? data->bytes : 0) + (solid ? 0 : data->bytes));
         if (NULL == scratch) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
     }
-    data->in = copy ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
+    data->in = copies ? scratch : mca_coll_gpuring_contiguous_start(call->sbuf, call->stype);
     data->out = solid ? mca_coll_gpuring_contiguous_start(call->rbuf, call->rtype)
-                      : scratch + (copy ? data->bytes : 0);
+                      : scratch + (copies ? data->bytes : 0);
     op->finish = solid ? GR_FINISH_NONE : GR_FINISH_UNPACK;
-    if (in_place(call) && op->base.exec->on_device && solid) {
-        return mca_coll_gpuring_to_ompi(
-            gr_copy_after(&op->stage.after, data->in, data->out, data->bytes));
-    }
     if (in_place(call)) {
-        return mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in, true);
+        return solid ? copy(op, data->in, data->out, data->bytes)
+                     : mca_coll_gpuring_convert(call->rbuf, call->rtype, p * call->rcount, data->in,
+                                                true);
     }
-    return copy ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, p * call->scount,
-                                           data->in, true)
-                : OMPI_SUCCESS;
+    return copies ? mca_coll_gpuring_convert((void *) call->sbuf, call->stype, p * call->scount,
+                                             data->in, true)
+                  : OMPI_SUCCESS;
 }
 
 /* The token is the set of ranks that have entered (sched/dissemination.c), as a single bit. */
@@ -381,16 +379,16 @@ static struct gr_staged_data find_staged(const struct gr_mpi_op *op)
 {
     const struct gr_call *call = &op->call, *original = &op->stage.original;
     const struct gr_data *data = &op->base.data;
+    bool out = op->stage.sides[1].replaced;
     int rank = ompi_comm_rank(call->comm);
     struct gr_staged_data staged = {.in = NULL};
 
-    if (op->stage.out && mca_coll_gpuring_reads_block(call, rank)) {
+    if (out && mca_coll_gpuring_reads_block(call, rank)) {
         staged.in = on_device(data->in, call->rbuf, original->rbuf);
-    } else if (op->stage.in) {
+    } else if (op->stage.sides[0].replaced) {
         staged.in = on_device(data->in, call->sbuf, original->sbuf);
     }
-    if (op->stage.out && GR_FINISH_NONE == op->finish &&
-        (GR_CALL_BCAST != call->id || rank != call->root)) {
+    if (out && GR_FINISH_NONE == op->finish && (GR_CALL_BCAST != call->id || rank != call->root)) {
         staged.out = on_device(data->out, call->rbuf, original->rbuf);
     }
     return staged;
@@ -413,12 +411,17 @@ int mca_coll_gpuring_buffers_prepare(struct gr_mpi_op *op)
     return rc;
 }
 
-/* Unpack every rank's block. */
-static int unpack_gathered(const struct gr_call *call, const struct gr_data *data)
+/* Unpack the output; of an allgather(v), every rank's block. */
+static int unpack(const struct gr_call *call, const struct gr_data *data)
 {
     int p = ompi_comm_size(call->comm), r, rc = OMPI_SUCCESS;
     unsigned char *start;
 
+    if (GR_COLL_ALLGATHER != data->spec.coll) {
+        return mca_coll_gpuring_convert(
+            call->rbuf, call->rtype, (GR_CALL_ALLTOALL == call->id ? (size_t) p : 1) * call->rcount,
+            data->out, false);
+    }
     for (r = 0; r < p && OMPI_SUCCESS == rc; r++) {
         size_t count = gathered_block(call, r, &start);
 
@@ -439,14 +442,8 @@ int mca_coll_gpuring_buffers_end(struct gr_mpi_op *op)
 
     if (GR_FINISH_COPY == op->finish) {
         rc = copy(op, call->rbuf, data->out, op->out_bytes);
-    } else if (GR_FINISH_UNPACK == op->finish && GR_CALL_BCAST == call->id) {
-        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype, call->rcount, data->out, false);
-    } else if (GR_FINISH_UNPACK == op->finish && GR_CALL_ALLTOALL == call->id) {
-        rc = mca_coll_gpuring_convert(call->rbuf, call->rtype,
-                                      (size_t) ompi_comm_size(call->comm) * call->rcount, data->out,
-                                      false);
     } else if (GR_FINISH_UNPACK == op->finish) {
-        rc = unpack_gathered(call, data);
+        rc = unpack(call, data);
     }
     if (0 != packed->bytes + packed->room.bytes + tmp->bytes + tmp->room.bytes) {
         mca_coll_gpuring_scratch_shrink(packed, op->base.nonblocking);

@@ -7,6 +7,7 @@
 #include "mpi/runtime.h"
 
 #include "base/errors.h"
+#include "base/text.h"
 #include "exec/reduce.h"
 #include "topo/cpus.h"
 #include "tune/constants.h"
@@ -102,36 +103,23 @@ static void find_file(const struct wanted *wanted)
 /* The parent of a process; 0: it has none, or it is not known. */
 static pid_t parent_of(pid_t pid)
 {
-    char path[64];
-    int parent = 0;
-    FILE *f;
+    char line[256];
+    int parent;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
-    f = fopen(path, "r");
-    if (NULL != f) {
-        if (1 != fscanf(f, "%*d (%*[^)]) %*c %d", &parent)) {
-            parent = 0;
-        }
-        fclose(f);
-    }
-    return (pid_t) parent;
+    return gr_text_read_line(line, sizeof(line), "/proc/%d/stat", (int) pid) &&
+                   1 == sscanf(line, "%*d (%*[^)]) %*c %d", &parent)
+               ? (pid_t) parent
+               : 0;
 }
 
 /* Whether a process is mpirun, or a daemon of it, by its name. */
 static bool is_launcher(pid_t pid)
 {
     static const char *const names[] = {"mpirun", "mpiexec", "orterun", "orted", "prte"};
-    char path[64], name[32] = "";
-    bool found = false;
+    char name[32];
+    bool found = gr_text_read_line(name, sizeof(name), "/proc/%d/comm", (int) pid);
     size_t k;
-    FILE *f;
 
-    snprintf(path, sizeof(path), "/proc/%d/comm", (int) pid);
-    f = fopen(path, "r");
-    if (NULL != f) {
-        found = NULL != fgets(name, sizeof(name), f);
-        fclose(f);
-    }
     for (k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
         if (found && 0 == strncmp(name, names[k], strlen(names[k]))) {
             return true;

@@ -229,23 +229,19 @@ static void nap(long ns)
     (void) nanosleep(&t, NULL);
 }
 
-static uint64_t drive_in_thread(void)
-{
-    struct gr_queue_walk walk;
-
-    gr_queues_begin(&walk, &gr_process, false);
-    return drive_all(&walk);
-}
-
 static void *thread_main(void *arg)
 {
+    struct gr_queue_walk walk;
     unsigned idle = 0;
 
     (void) arg;
     while (!atomic_load_explicit(&gr_process.progress.stop, memory_order_acquire)) {
         if (!gr_process_has_queues(&gr_process)) {
             nap(NAP_IDLE_NS);
-        } else if (0 < drive_in_thread()) {
+            continue;
+        }
+        gr_queues_begin(&walk, &gr_process, false);
+        if (0 < drive_all(&walk)) {
             idle = 0;
         } else if (++idle < ROUNDS_BUSY) {
             sched_yield();

@@ -35,19 +35,8 @@ struct device {
 static int read_line(char *line, size_t size, const char *sys, const char *class, const char *name,
                      const char *file)
 {
-    char path[PATH_MAX];
-    FILE *f;
-    int good;
-
-    snprintf(path, sizeof(path), "%s/class/%s/%s/%s", sys, class, name, file);
-    f = fopen(path, "r");
-    if (NULL == f) {
-        return 0;
-    }
     /* reading the speed of an interface that is down fails */
-    good = NULL != fgets(line, (int) size, f);
-    fclose(f);
-    return good;
+    return gr_text_read_line(line, size, "%s/class/%s/%s/%s", sys, class, name, file);
 }
 
 static int is_there(const char *sys, const char *name, const char *file)

@@ -5,6 +5,8 @@
 #endif
 #include "topo/cpus.h"
 
+#include "base/text.h"
+
 #include <dirent.h>
 #include <linux/mempolicy.h>
 #include <stdio.h>
@@ -252,20 +254,12 @@ void gr_cpu_partners(const char *folder, int cpu, const cpu_set_t *allowed,
 
 int gr_numa_of_pci(const char *folder, uint32_t domain, uint32_t bus, uint32_t device)
 {
-    char path[4096];
-    FILE *file;
-    int node = -1;
+    char line[16];
+    int node;
 
-    snprintf(path, sizeof(path), "%s/%04x:%02x:%02x.0/numa_node", folder, domain, bus, device);
-    file = fopen(path, "r");
-    if (NULL == file) {
-        return -1;
-    }
-    if (1 != fscanf(file, "%d", &node) || node < 0) {
-        node = -1;
-    }
-    fclose(file);
-    return node;
+    (void) gr_text_read_line(line, sizeof(line), "%s/%04x:%02x:%02x.0/numa_node", folder, domain,
+                             bus, device);
+    return 1 == sscanf(line, "%d", &node) && node >= 0 ? node : -1;
 }
 
 int gr_numa_prefer(int node, struct gr_numa_saved *saved)

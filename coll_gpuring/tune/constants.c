@@ -80,16 +80,22 @@ int gr_constants_complete(const struct gr_constants *c, int distance)
     return complete;
 }
 
+/* Whether a row comes from that source. */
+static int has_source(const uint8_t *from, int source)
+{
+    int row, has = 0;
+
+    for (row = 0; row < GR_MACHINE_ROWS; row++) {
+        has = has || from[row] == source;
+    }
+    return has;
+}
+
 /* Whether a file or a measurement says something of a distance. */
 static int is_known(const struct gr_constants *c, int distance, enum gr_constant_source least)
 {
-    int row, known = 0;
-
-    for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        known =
-            known || (GR_FROM_BUILD != c->from[distance][row] && c->from[distance][row] >= least);
-    }
-    return known;
+    return has_source(c->from[distance], GR_FROM_FILE) ||
+           (least <= GR_FROM_MEASUREMENT && has_source(c->from[distance], GR_FROM_MEASUREMENT));
 }
 
 /* The distance whose constants stand for those of this one; no path stands for another. */
@@ -156,17 +162,6 @@ static size_t add_rows(char *buf, size_t size, size_t used, const struct gr_mach
         }
     }
     return used;
-}
-
-/* Whether a row comes from that source. */
-static int has_source(const uint8_t *from, int source)
-{
-    int row, has = 0;
-
-    for (row = 0; row < GR_MACHINE_ROWS; row++) {
-        has = has || from[row] == source;
-    }
-    return has;
 }
 
 const char *gr_constants_sources(const struct gr_constants *c, int relation,

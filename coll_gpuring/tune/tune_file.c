@@ -6,6 +6,7 @@
 #include "tune/tune_file.h"
 
 #include "base/errors.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -32,21 +33,6 @@ static void copy_text(char *to, size_t size, const char *text)
     n = n < size ? n : size - 1;
     memcpy(to, text, n);
     to[n] = '\0';
-}
-
-/* The first line of a file; empty: there is none. */
-static void read_line(const char *path, char *line, size_t size)
-{
-    char text[LONGEST_LINE] = "";
-    FILE *f = fopen(path, "r");
-
-    line[0] = '\0';
-    if (NULL != f) {
-        if (NULL != fgets(text, sizeof(text), f)) {
-            copy_text(line, size, text);
-        }
-        fclose(f);
-    }
 }
 
 /* The model of the first processor: "model name", or on ARM the numbers of implementer and part. */
@@ -93,9 +79,9 @@ static void find_processors(const char *root, char *text, size_t size)
     snprintf(path, sizeof(path), "%s" GR_SYSFS_CPUS, root);
     gr_cpu_sets_find(path, first, &sets);
     for (k = 0; k < 2; k++) {
-        snprintf(path, sizeof(path), "%s" GR_SYSFS_CPUS "/cpu%d/cache/index%d/size", root, first,
-                 k + 2);
-        read_line(path, caches[k], sizeof(caches[k]));
+        (void) gr_text_read_line(path, sizeof(path), "%s" GR_SYSFS_CPUS "/cpu%d/cache/index%d/size",
+                                 root, first, k + 2);
+        copy_text(caches[k], sizeof(caches[k]), path);
     }
     snprintf(text, size, "%d (socket %d, numa %d, cache %d, core %d; caches %s %s)",
              CPU_COUNT(&online), CPU_COUNT(&sets.level[GR_CPU_SOCKET]),

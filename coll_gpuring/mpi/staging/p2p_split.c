@@ -172,15 +172,7 @@ static int name_all(struct gr_p2p_split *p, const struct gr_buffer_desc *s,
         counts[k] = (gr_count_t) b.count;
     }
     p->rest.id = GR_CALL_NEIGHBOR_ALLTOALLW;
-    if (s->receive) {
-        p->rest.roffsets = GR_ARRAY_OF(offsets);
-        p->rest.rtypes = types;
-        p->rest.rcounts = GR_ARRAY_OF(counts);
-    } else {
-        p->rest.soffsets = GR_ARRAY_OF(offsets);
-        p->rest.stypes = types;
-        p->rest.scounts = GR_ARRAY_OF(counts);
-    }
+    mca_coll_gpuring_call_set_blocks(&p->rest, s->receive, types, counts, NULL, offsets);
     return OMPI_SUCCESS;
 }
 

@@ -186,18 +186,22 @@ static int run(mca_coll_gpuring_module_t *module, struct segmented_call *c,
     return OMPI_SUCCESS == rc && copied < 0 ? OMPI_ERROR : rc;
 }
 
-/* Streams and room for a side that is on a device. False: there are none to be had. */
-static bool prepare(struct segmented_call *c, struct direction *w, bool receive,
-                    struct gr_pinned_buffer *room)
+/* Streams and room for a side, if it is on a device. False: there are none to be had. */
+static bool prepare(struct segmented_call *c, struct gr_stage *stage, bool receive)
 {
     struct gr_block_desc block;
     struct gr_buffer_desc side = mca_coll_gpuring_buffer_desc(c->call, receive);
+    struct direction *w = &c->directions[receive];
 
+    if (!stage->sides[receive].replaced) {
+        return true;
+    }
     block = mca_coll_gpuring_block_desc(&side, 0);
     w->lb = block.type->super.true_lb;
     w->reads = !receive || mca_coll_gpuring_reads_block(c->call, 0);
     w->writes = receive && mca_coll_gpuring_writes_block(c->call, 0, &block);
-    w->room = mca_coll_gpuring_pinned_reserve(room, BUFFERS * bytes_of(c, 0), false);
+    w->room = mca_coll_gpuring_pinned_reserve(&stage->sides[receive].room, BUFFERS * bytes_of(c, 0),
+                                              false);
     if (w->reads) {
         w->in = gr_copy_stream_take(w->user + w->lb, NULL);
     }
@@ -234,9 +238,8 @@ int mca_coll_gpuring_segments_do(mca_coll_gpuring_module_t *module, struct gr_st
         return run(module, &c, form);
     }
     mca_coll_gpuring_stage_find(stage, call, NULL);
-    streams = mca_coll_gpuring_is_gapless(call->rtype);
-    streams = streams && (!stage->in || prepare(&c, &c.directions[0], false, &stage->send));
-    streams = streams && (!stage->out || prepare(&c, &c.directions[1], true, &stage->receive));
+    streams = mca_coll_gpuring_is_gapless(call->rtype) && prepare(&c, stage, false) &&
+              prepare(&c, stage, true);
     if (streams) {
         rc = run(module, &c, form);
         out = end(&c);

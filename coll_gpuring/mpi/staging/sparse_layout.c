@@ -36,20 +36,20 @@ static int make_type(const struct gr_block_desc *b, ptrdiff_t low, ptrdiff_t fir
     return OMPI_SUCCESS == rc ? ompi_datatype_commit(type) : rc;
 }
 
-static bool allocate(struct gr_sparse_layout *a, int n)
+static bool allocate(struct gr_sparse_layout *a, size_t n)
 {
-    a->n = n;
-    a->types = gr_calloc((size_t) n, sizeof(a->types[0]));
-    a->counts = gr_calloc((size_t) n, sizeof(a->counts[0]));
-    a->zeros = gr_calloc((size_t) n, sizeof(a->zeros[0]));
-    a->offsets = gr_calloc((size_t) n, sizeof(a->offsets[0]));
-    return NULL != a->types && NULL != a->counts && NULL != a->zeros && NULL != a->offsets;
+    a->types = gr_calloc(n, sizeof(a->types[0]) + sizeof(MPI_Aint) + 2 * sizeof(gr_count_t));
+    a->n = NULL == a->types ? 0 : (int) n;
+    a->offsets = (MPI_Aint *) (a->types + n);
+    a->counts = (gr_count_t *) (a->offsets + n);
+    a->zeros = a->counts + n;
+    return NULL != a->types;
 }
 
 int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *a, const struct gr_buffer_desc *s)
 {
     ptrdiff_t low, high;
-    int k, rc = allocate(a, s->n) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    int k, rc = allocate(a, (size_t) s->n) ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 
     for (k = 0; k < s->n && OMPI_SUCCESS == rc; k++) {
         struct gr_block_desc b = mca_coll_gpuring_block_desc(s, k);
@@ -67,38 +67,15 @@ int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *a, const struct
     return rc;
 }
 
-void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *a, struct gr_call *call,
-                                        bool receive)
-{
-    if (receive) {
-        call->rtypes = a->types;
-        call->rcounts = GR_ARRAY_OF(a->counts);
-        call->displs = GR_ARRAY_OF(a->zeros);
-        if (GR_ARRAY_IS(call->roffsets)) {
-            call->roffsets = GR_ARRAY_OF(a->offsets);
-        }
-    } else {
-        call->stypes = a->types;
-        call->scounts = GR_ARRAY_OF(a->counts);
-        call->sdispls = GR_ARRAY_OF(a->zeros);
-        if (GR_ARRAY_IS(call->soffsets)) {
-            call->soffsets = GR_ARRAY_OF(a->offsets);
-        }
-    }
-}
-
 void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *a)
 {
     int k;
 
-    for (k = 0; NULL != a->types && k < a->n; k++) {
+    for (k = 0; k < a->n; k++) {
         if (NULL != a->types[k] && &ompi_mpi_byte.dt != a->types[k]) {
             (void) ompi_datatype_destroy(&a->types[k]);
         }
     }
     free(a->types);
-    free(a->counts);
-    free(a->zeros);
-    free(a->offsets);
     *a = (struct gr_sparse_layout) {.n = 0};
 }

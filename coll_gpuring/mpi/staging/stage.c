@@ -87,7 +87,7 @@ int mca_coll_gpuring_classify_buffers(const struct gr_call *call, struct gr_stag
         known.at = NULL;
         rc = look_at(&side, &known, device);
         if (NULL != stage) {
-            stage->known[receive] = known;
+            stage->sides[receive].known = known;
         }
     }
     return rc;
@@ -168,8 +168,7 @@ static bool needs_stage(const struct gr_buffer_desc *s, const struct gr_known_ad
 static int place(struct gr_stage *stage, struct gr_call *call, bool receive, bool kernels)
 {
     struct gr_buffer_desc s = mca_coll_gpuring_buffer_desc(&stage->original, receive);
-    struct gr_pinned_buffer *room = receive ? &stage->receive : &stage->send;
-    struct gr_sparse_layout *layout = &stage->sparse[receive];
+    struct gr_sparse_layout *layout = &stage->sides[receive].sparse;
     ptrdiff_t low, high;
     size_t bytes = side_span(&s, &low, &high);
     bool far = GR_PARTS_W == s.parts && (size_t) (high - low) > 2 * bytes + APART_BYTES;
@@ -180,13 +179,14 @@ static int place(struct gr_stage *stage, struct gr_call *call, bool receive, boo
         return rc;
     }
     at = mca_coll_gpuring_pinned_reserve(
-        room, (far ? layout->bytes : (size_t) (high - low)) + (receive ? GR_CACHE_LINE : 0),
-        kernels);
+        &stage->sides[receive].room,
+        (far ? layout->bytes : (size_t) (high - low)) + (receive ? GR_CACHE_LINE : 0), kernels);
     if (NULL == at) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     if (far) {
-        mca_coll_gpuring_sparse_layout_put(layout, call, receive);
+        mca_coll_gpuring_call_set_blocks(call, receive, layout->types, layout->counts,
+                                         layout->zeros, layout->offsets);
     }
     if (receive) {
         call->rbuf = far ? at : at - low;
@@ -333,25 +333,25 @@ static int copy_in(const struct gr_stage *stage, const struct gr_call *call, boo
 void mca_coll_gpuring_stage_find(struct gr_stage *stage, const struct gr_call *call,
                                  struct gr_gpu *gpu)
 {
-    struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
-                          receive = mca_coll_gpuring_buffer_desc(call, true);
+    int receive;
 
     stage->original = *call;
     stage->elsewhere = false;
-    stage->in = needs_stage(&send, &stage->known[0], gpu, &stage->elsewhere);
-    stage->out = needs_stage(&receive, &stage->known[1], gpu, &stage->elsewhere);
+    for (receive = 0; receive < 2; receive++) {
+        struct gr_buffer_desc s = mca_coll_gpuring_buffer_desc(call, 0 != receive);
+        struct gr_stage_side *side = &stage->sides[receive];
+
+        side->replaced = needs_stage(&s, &side->known, gpu, &stage->elsewhere);
+    }
 }
 
 int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
 {
-    int rc = OMPI_SUCCESS;
+    int k, rc = OMPI_SUCCESS;
 
     mca_coll_gpuring_stage_find(stage, call, gpu);
-    if (stage->in) {
-        rc = place(stage, call, false, NULL != gpu);
-    }
-    if (stage->out && OMPI_SUCCESS == rc) {
-        rc = place(stage, call, true, NULL != gpu);
+    for (k = 0; k < 2 && OMPI_SUCCESS == rc; k++) {
+        rc = stage->sides[k].replaced ? place(stage, call, 0 != k, NULL != gpu) : rc;
     }
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(stage, call, false);
@@ -361,13 +361,10 @@ int mca_coll_gpuring_stage_place(struct gr_stage *stage, struct gr_call *call, s
 
 int mca_coll_gpuring_stage_in(struct gr_stage *stage, struct gr_call *call, struct gr_gpu *gpu)
 {
-    int rc = mca_coll_gpuring_stage_place(stage, call, gpu);
+    int k, rc = mca_coll_gpuring_stage_place(stage, call, gpu);
 
-    if (stage->in) {
-        rc = copy_in(stage, call, false);
-    }
-    if (stage->out && OMPI_SUCCESS == rc) {
-        rc = copy_in(stage, call, true);
+    for (k = 0; k < 2 && OMPI_SUCCESS == rc; k++) {
+        rc = stage->sides[k].replaced ? copy_in(stage, call, 0 != k) : rc;
     }
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(stage, call, false);
@@ -446,23 +443,31 @@ int mca_coll_gpuring_stage_put(const struct gr_block_desc *to, const unsigned ch
     return batch.rc;
 }
 
+/* Release layouts, and rooms of more than `keep` bytes. */
+static void shrink(struct gr_stage *stage, size_t keep)
+{
+    int k;
+
+    for (k = 0; k < 2; k++) {
+        mca_coll_gpuring_sparse_layout_free(&stage->sides[k].sparse);
+        mca_coll_gpuring_pinned_shrink(&stage->sides[k].room, keep);
+    }
+}
+
 int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, bool bring)
 {
     int rc = OMPI_SUCCESS;
 
-    if (!stage->in && !stage->out) {
+    if (!stage->sides[0].replaced && !stage->sides[1].replaced) {
         return OMPI_SUCCESS;
     }
-    if (stage->out && bring) {
+    if (stage->sides[1].replaced && bring) {
         rc = copy_out(stage, call);
     }
     *call = stage->original;
-    stage->in = stage->out = false;
+    stage->sides[0].replaced = stage->sides[1].replaced = false;
     if (!stage->kept) {
-        mca_coll_gpuring_sparse_layout_free(&stage->sparse[0]);
-        mca_coll_gpuring_sparse_layout_free(&stage->sparse[1]);
-        mca_coll_gpuring_pinned_shrink(&stage->send, ROOM_KEPT);
-        mca_coll_gpuring_pinned_shrink(&stage->receive, ROOM_KEPT);
+        shrink(stage, ROOM_KEPT);
     }
     return rc;
 }
@@ -470,10 +475,7 @@ int mca_coll_gpuring_stage_out(struct gr_stage *stage, struct gr_call *call, boo
 void mca_coll_gpuring_stage_free(struct gr_stage *stage)
 {
     gr_points_free(&stage->after);
-    mca_coll_gpuring_pinned_shrink(&stage->send, 0);
-    mca_coll_gpuring_pinned_shrink(&stage->receive, 0);
-    mca_coll_gpuring_sparse_layout_free(&stage->sparse[0]);
-    mca_coll_gpuring_sparse_layout_free(&stage->sparse[1]);
+    shrink(stage, 0);
 }
 
 void mca_coll_gpuring_stage_delete(struct gr_stage *stage)

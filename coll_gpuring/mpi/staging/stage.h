@@ -21,17 +21,15 @@ struct gr_buffer_desc;
 struct gr_sparse_layout {
     int n;
     size_t bytes;                   /* of that run */
-    struct ompi_datatype_t **types; /* owned, as the arrays below: a block each, */
+    struct ompi_datatype_t **types; /* owned, with the arrays below: a block each, */
     gr_count_t *counts;             /* 1, or 0 of what has no data, */
     gr_count_t *zeros;              /* and displacements, in elements and bytes */
     MPI_Aint *offsets;
 };
 
-/* Describe a side so; put: into the call, whose buffer is to be that run. OMPI error code. */
+/* Describe a side so. OMPI error code. */
 int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *layout,
                                         const struct gr_buffer_desc *side);
-void mca_coll_gpuring_sparse_layout_put(const struct gr_sparse_layout *layout, struct gr_call *call,
-                                        bool receive);
 void mca_coll_gpuring_sparse_layout_free(struct gr_sparse_layout *layout);
 
 /* What the driver said of an address of the call, so that it need not be asked twice. */
@@ -51,16 +49,17 @@ static inline bool gr_is_devices(struct gr_pointer pointer)
 
 /* A call whose buffers were replaced by host memory. All zero at first. */
 struct gr_stage {
-    struct gr_known_address
-        known[2];           /* of the send buffer's first byte, and the receive buffer's */
-    bool in, out;           /* the send buffer is replaced; the receive buffer is */
+    struct gr_stage_side {
+        struct gr_known_address known; /* of the buffer's first byte */
+        bool replaced;
+        struct gr_pinned_buffer room;
+        struct gr_sparse_layout
+            sparse;         /* where blocks lie too far apart to be copied as they lie */
+    } sides[2];             /* send, receive */
     bool elsewhere;         /* a buffer lies on another device than kernels run on */
     bool kept;              /* persistent: host memory stays from call to call */
     struct gr_points after; /* nonblocking: points in default streams that copies come after */
     struct gr_call original;
-    struct gr_pinned_buffer send, receive;
-    /* send, receive: where blocks lie too far apart to be copied as they lie */
-    struct gr_sparse_layout sparse[2];
 };
 
 /*
