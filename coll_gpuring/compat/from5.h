@@ -28,12 +28,6 @@ OMPI_DECLSPEC extern struct ompi_predefined_datatype_t ompi_mpi_short_float;
 #define GR_COMM_LOST_RANK(comm) ompi_comm_coll_revoked(comm)
 #define GR_RANK_IS_LOST(comm, rank) (!ompi_comm_is_proc_active(comm, rank, false))
 #define GR_OMPI_LOST_RANK MPI_ERR_PROC_FAILED
-#else
-#define GR_COMM_REVOKED(comm) false
-#define GR_OMPI_REVOKED MPI_ERR_COMM
-#define GR_COMM_LOST_RANK(comm) false
-#define GR_RANK_IS_LOST(comm, rank) ((void) (comm), (void) (rank), false)
-#define GR_OMPI_LOST_RANK MPI_ERR_COMM
 #endif
 
 /*

@@ -33,4 +33,7 @@ typedef const mca_base_component_t *gr_built_in_t;
 #define GR_BUILT_IN_COMPONENT(entry) (entry)
 #define GR_BUILT_IN_ENTRY(pointer) (pointer)
 
+/* Open MPI copies a module's functions into the communicator when it has enabled the module. */
+#define GR_INSTALL(comm, name, function, module) ((void) 0)
+
 #endif

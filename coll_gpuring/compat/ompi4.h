@@ -17,18 +17,10 @@
 #define GR_COMPONENT_EXPORT OMPI_MODULE_DECLSPEC
 typedef mca_coll_base_component_2_0_0_t gr_coll_component_t;
 
-/* Open MPI copies a module's functions into the communicator when it has enabled the module. */
-#define GR_INSTALL(comm, name, function, module) ((void) 0)
-
 /* the type of the extension "shortfloat", half precision */
 #define GR_HAVE_SHORT_FLOAT 0
 
 #define GR_COMM_ID(comm) ((unsigned) (comm)->c_contextid)
-#define GR_COMM_REVOKED(comm) false
-#define GR_OMPI_REVOKED MPI_ERR_COMM
-#define GR_COMM_LOST_RANK(comm) false
-#define GR_RANK_IS_LOST(comm, rank) ((void) (comm), (void) (rank), false)
-#define GR_OMPI_LOST_RANK MPI_ERR_COMM
 
 /* the tags of links to other nodes on MPI_COMM_WORLD */
 #define GR_TAG_NET_HEAD gr_runtime_tag(GR_TAGS_NET)

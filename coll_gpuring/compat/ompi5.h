@@ -10,7 +10,4 @@
 
 #define GR_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
 
-/* Open MPI copies a module's functions into the communicator when it has enabled the module. */
-#define GR_INSTALL(comm, name, function, module) ((void) 0)
-
 #endif

@@ -23,6 +23,14 @@
 
 #include GR_COMPAT_HEADER
 
+#if !defined(GR_COMM_REVOKED) /* no fault tolerance */
+#define GR_COMM_REVOKED(comm) false
+#define GR_OMPI_REVOKED MPI_ERR_COMM
+#define GR_COMM_LOST_RANK(comm) false
+#define GR_RANK_IS_LOST(comm, rank) ((void) (comm), (void) (rank), false)
+#define GR_OMPI_LOST_RANK MPI_ERR_COMM
+#endif
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
