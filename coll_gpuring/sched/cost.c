@@ -109,7 +109,9 @@ int gr_cost_ranks_by_node(const struct gr_cost_terms *t)
 
 int gr_cost_ranks_of_shots(const struct gr_cost_terms *t)
 {
-    return t->internode->nodes > 1 ? t->flat_ranks : t->shot_ranks;
+    return t->internode->nodes > 1 ? GR_FLAT_RANKS
+           : t->device             ? GR_SHOT_RANKS_DEVICE
+                                   : GR_SHOT_RANKS;
 }
 
 /* ---- links ---- */

@@ -39,10 +39,13 @@ struct gr_cost_terms {
     int device;      /* whether kernels move the bytes */
     int fetched;     /* whether receivers fetch messages from their senders' buffers */
     int sends_once;  /* whether one copy of a message by its sender serves all its receivers */
-    /* ---- limits of what is chosen where nothing is forced ---- */
-    int flat_ranks; /* ranks up to which each may have a link to all others */
-    int shot_ranks; /* the same for oneshot and twoshot, inside a node */
 };
+
+/*
+ * Where nothing is forced: ranks up to which each may have a link to all others; and the same for
+ * oneshot and twoshot inside a node, on the host and by kernels.
+ */
+enum { GR_FLAT_RANKS = 8, GR_SHOT_RANKS = 2, GR_SHOT_RANKS_DEVICE = 16 };
 
 /* What an algorithm does where ranks are on several nodes. */
 struct gr_internode_cost {
@@ -121,7 +124,7 @@ int gr_cost_ranks_with_nodes(const struct gr_cost_terms *t);
 /* The same for one that needs ranks numbered node by node: 0 where they are not. */
 int gr_cost_ranks_by_node(const struct gr_cost_terms *t);
 
-/* For oneshot and twoshot: between nodes flat_ranks, inside a node shot_ranks. */
+/* For oneshot and twoshot: GR_FLAT_RANKS between nodes, GR_SHOT_RANKS... inside a node. */
 int gr_cost_ranks_of_shots(const struct gr_cost_terms *t);
 
 /* ---- for `links` of a descriptor: formulas that several algorithms have ---- */

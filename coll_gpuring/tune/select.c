@@ -18,8 +18,6 @@ const struct gr_costs gr_costs_host = {
                                .from = 4096,
                                .most = 16 << 20}},
     .combine = 0.00003,
-    .flat_ranks = 8,
-    .shot_ranks = 2,
     .mailbox = 0.15,
     .mailbox_byte = 0.00008,
     .mailbox_ranks = GR_GROUPED_MOST,
@@ -31,19 +29,18 @@ const struct gr_costs gr_costs_host = {
  * GR_PATH_NET: the links inside a node where there are several; those between nodes are in
  * gr_cost_internode(). LL and LL128 are not used there.
  */
-#define ON_DEVICES .own = 0.4, .flat_ranks = 8, .shot_ranks = 16
 #define SLOTS(step_us, byte_us, channel) \
     [GR_BY_SLOTS] = {step_us, byte_us, .channel_bytes = channel}
 #define LL(step_us, byte_us) [GR_BY_LL] = {step_us, byte_us, .channel_bytes = 16 << 10}
 #define LL128(step_us, byte_us) [GR_BY_LL128] = {step_us, byte_us, .channel_bytes = 16 << 10}
 
 const struct gr_costs gr_costs_device[GR_NPATHS] = {
-    [GR_PATH_SAME] = {{SLOTS(3.4, 2e-6, 128 << 10), LL(0.6, 8e-6)}, ON_DEVICES},
+    [GR_PATH_SAME] = {{SLOTS(3.4, 2e-6, 128 << 10), LL(0.6, 8e-6)}, .own = 0.4},
     [GR_PATH_NVLINK] = {{SLOTS(3.4, 5e-6, 128 << 10), LL(0.6, 2e-5), LL128(1.9, 5.5e-6)},
-                        ON_DEVICES},
-    [GR_PATH_PCIE] = {{SLOTS(5.7, 4e-5, 128 << 10), LL(1.0, 1.2e-4)}, ON_DEVICES},
-    [GR_PATH_PINNED] = {{SLOTS(5.7, 8e-5, 128 << 10), LL(1.0, 2.4e-4)}, ON_DEVICES},
-    [GR_PATH_NET] = {{SLOTS(5.7, 4e-5, 1 << 20)}, ON_DEVICES},
+                        .own = 0.4},
+    [GR_PATH_PCIE] = {{SLOTS(5.7, 4e-5, 128 << 10), LL(1.0, 1.2e-4)}, .own = 0.4},
+    [GR_PATH_PINNED] = {{SLOTS(5.7, 8e-5, 128 << 10), LL(1.0, 2.4e-4)}, .own = 0.4},
+    [GR_PATH_NET] = {{SLOTS(5.7, 4e-5, 1 << 20)}, .own = 0.4},
 };
 
 /* gr_cost() with the terms of the method. */

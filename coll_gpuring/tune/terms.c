@@ -137,9 +137,7 @@ struct gr_cost_terms gr_terms_of(const struct gr_costs *costs, const struct gr_s
         .most = (double) (0 != beyond ? beyond : slot_bytes(q, desc->protocol)),
         .device = 0 != q->threads,
         .fetched = desc->fetches,
-        .sends_once = desc->fetches && !combines,
-        .flat_ranks = costs->flat_ranks,
-        .shot_ranks = costs->shot_ranks};
+        .sends_once = desc->fetches && !combines};
 
     t.least *= t.channels;
     t.most *= t.channels;

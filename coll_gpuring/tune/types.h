@@ -30,8 +30,6 @@ struct gr_costs {
     } by[GR_NCOPY_METHODS];
     double combine; /* added to `byte` if the byte is combined with another */
     double own;     /* a step that waits for no other rank */
-    int flat_ranks; /* most ranks for GR_ALGO_FLAT, which needs a link to every rank */
-    int shot_ranks; /* most ranks for oneshot and twoshot */
     /* mailboxes */
     double mailbox;      /* post and take of one rank's board */
     double mailbox_byte; /* copied to a board, or from one */

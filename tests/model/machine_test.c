@@ -184,8 +184,7 @@ static void constants_are_the_measured_ones(void **state)
         /* refused: those of the base are as good as any */
         assert_true(other.by[GR_BY_FETCHING].byte == gr_costs_host.by[GR_BY_FETCHING].byte);
         /* what decides the order of reduction stays */
-        assert_true(costs.flat_ranks == gr_costs_host.flat_ranks &&
-                    costs.by[GR_BY_SLOTS].channel_bytes ==
+        assert_true(costs.by[GR_BY_SLOTS].channel_bytes ==
                         gr_costs_host.by[GR_BY_SLOTS].channel_bytes &&
                     costs.mailbox_ranks == gr_costs_host.mailbox_ranks);
         /* what is fetched has to be combined besides */

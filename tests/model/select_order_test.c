@@ -74,7 +74,7 @@ static void check_ways(const struct gr_costs *costs, const struct gr_select_args
     q.bytes = MOST_BYTES; /* so that messages may be fetched */
     for (algo = 0; algo < GR_NALGOS; algo++) {
         for (method = 0; method < GR_NCOPY_METHODS; method++) {
-            if (can_so(costs, &q, algo, method) && may_choose(costs, &q, (enum gr_algo) algo)) {
+            if (can_so(costs, &q, algo, method) && may_choose(&q, (enum gr_algo) algo)) {
                 check_way(costs, &q, algo, method);
             }
         }

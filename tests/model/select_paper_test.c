@@ -173,8 +173,7 @@ static void for_each_algorithm(pair_fn visit)
                     q = host_question((enum gr_coll) coll, q.p);
                 }
                 if (can_do(&q, (enum gr_algo) algo, GR_BY_SLOTS) &&
-                    (q.internode.nodes < 2 ||
-                     may_choose(&gr_costs_host, &q, (enum gr_algo) algo))) {
+                    (q.internode.nodes < 2 || may_choose(&q, (enum gr_algo) algo))) {
                     visit(&q, (enum gr_algo) algo, on_paper(&q, (enum gr_algo) algo));
                 }
             }
@@ -204,7 +203,7 @@ static void check_hops(const struct gr_select_args *q, enum gr_algo algo, struct
 {
     double most = q->internode.nodes < 2 ? INFINITY : GR_ALGO_PAIRWISE == algo ? 2.6 : 1.7;
 
-    if (may_choose(&gr_costs_host, q, algo)) {
+    if (may_choose(q, algo)) {
         check_within(q, algo, "messages", price(q, algo, 1, 0, 1) / count.hops, 0.85, most);
     }
 }
@@ -244,8 +243,7 @@ static void check_crossings(const struct gr_select_args *q, enum gr_algo algo, s
         struct count theirs;
         double size;
 
-        if (!can_do(q, (enum gr_algo) other, GR_BY_SLOTS) ||
-            !may_choose(&gr_costs_host, q, (enum gr_algo) other)) {
+        if (!can_do(q, (enum gr_algo) other, GR_BY_SLOTS) || !may_choose(q, (enum gr_algo) other)) {
             continue;
         }
         theirs = on_paper(q, (enum gr_algo) other);

@@ -187,15 +187,16 @@ static inline int can_do(const struct gr_select_args *q, enum gr_algo algo,
  * along a torus by itself, but for algorithms that know nodes, where there are some, and ranks lie
  * on them as the algorithm wants.
  */
-static inline int may_choose(const struct gr_costs *costs, const struct gr_select_args *q,
-                             enum gr_algo algo)
+static inline int may_choose(const struct gr_select_args *q, enum gr_algo algo)
 {
     switch (algo) {
     case GR_ALGO_FLAT:
-        return q->p <= costs->flat_ranks;
+        return q->p <= GR_FLAT_RANKS;
     case GR_ALGO_ONESHOT:
     case GR_ALGO_TWOSHOT:
-        return q->p <= (q->internode.nodes > 1 ? costs->flat_ranks : costs->shot_ranks);
+        return q->p <= (q->internode.nodes > 1 ? GR_FLAT_RANKS
+                        : q->threads > 0       ? GR_SHOT_RANKS_DEVICE
+                                               : GR_SHOT_RANKS);
     case GR_ALGO_DOUBLING:
         return q->internode.nodes > 1;
     case GR_ALGO_TWO_LEVEL:

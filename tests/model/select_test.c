@@ -72,7 +72,7 @@ static void check_regret(const struct gr_costs *costs, const struct gr_select_ar
     assert_true(!fits_mailbox(costs, q) || c->us <= REGRET * gr_cost_mailbox(costs, q));
     for (a = 0; a < GR_NALGOS; a++) {
         for (m = 0; m < GR_NCOPY_METHODS; m++) {
-            if (can_so(costs, q, a, m) && may_choose(costs, q, (enum gr_algo) a) &&
+            if (can_so(costs, q, a, m) && may_choose(q, (enum gr_algo) a) &&
                 c->us > REGRET * cost_of(costs, q, a, m)) {
                 fail_msg("%s p=%d nodes=%d %zu bytes: %s for %g us, not %s", gr_coll_name(q->coll),
                          q->p, q->internode.nodes, q->bytes, gr_use_name(c->algo), c->us,
@@ -95,7 +95,7 @@ static void check_choice(const struct gr_costs *costs, const struct gr_select_ar
         assert_true(fits_mailbox(costs, q) && !c.direct);
     } else {
         assert_true(c.algo < GR_NALGOS && can_do(q, (enum gr_algo) c.algo, method));
-        assert_true(c.algo == q->forced || may_choose(costs, q, (enum gr_algo) c.algo));
+        assert_true(c.algo == q->forced || may_choose(q, (enum gr_algo) c.algo));
         assert_true(!lines || q->line_bytes[c.protocol] > 0);
         assert_in_range(c.chunk_bytes, 1, lines ? q->line_bytes[c.protocol] : q->slot_bytes);
     }
