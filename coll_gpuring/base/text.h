@@ -24,6 +24,18 @@ static inline size_t gr_text_ranks(char *text, size_t size, size_t used, const i
     return used;
 }
 
+/* Append to text, a buffer of `size` bytes; what does not fit is left out. */
+__attribute__((format(printf, 3, 4))) static inline void gr_text_add(char *text, size_t size,
+                                                                     const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
 /*
  * Read the first line of a file, whose path is printed as `format` says. False: there is none, and
  * line is empty.

@@ -71,7 +71,7 @@ static int decide_now(mca_coll_gpuring_module_t *module, struct ompi_communicato
     atomic_store_explicit(&module->decided, true, memory_order_release);
     if (gr_should_log(ompi_comm_rank(comm), 1)) {
         gr_print("gpuring: %s, %d ranks: %s", gr_ompi_name(comm), ompi_comm_size(comm),
-                 0 > module->refused ? "taken" : mca_coll_gpuring_fallback_name(module->refused));
+                 0 > module->refused ? "taken" : mca_coll_gpuring_fallbacks[module->refused].help);
         tell_constants(module);
     }
     return OMPI_SUCCESS;

@@ -43,7 +43,7 @@ static int fall_back(mca_coll_gpuring_module_t *module, const struct gr_call *ca
     gr_stats_fallback(call->id, (enum gr_fallback_reason) reason);
     if (NULL != call->comm && gr_should_log(ompi_comm_rank(call->comm), 2)) {
         gr_print("gpuring: %s on %s falls back: %s", gr_calls[call->id].name,
-                 gr_ompi_name(call->comm), mca_coll_gpuring_fallback_name(reason));
+                 gr_ompi_name(call->comm), mca_coll_gpuring_fallbacks[reason].help);
     }
     return mca_coll_gpuring_fall_back(module, call, form);
 }

@@ -87,25 +87,18 @@ static bool shares_cores(const struct modex_record *record)
            (long) opal_process_info.num_local_peers + 1 > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Where this process may run. */
-static struct gr_cpu_place own_place(void)
-{
-    cpu_set_t bound;
-
-    CPU_ZERO(&bound);
-    (void) sched_getaffinity(0, sizeof(bound), &bound);
-    return gr_cpu_place_find(GR_SYSFS_CPUS, &bound);
-}
-
 /* Where this process runs, and what the job's first rank knows of the node, for all. */
 static void describe_node(struct modex_record *record)
 {
     bool wanted = record->on && 0 != record->params.value[GR_PARAM_HOST] &&
                   opal_process_info.num_local_peers > 0;
+    cpu_set_t bound;
 
     memset(&record->place, 0xff, sizeof(record->place)); /* not known */
     if (wanted) {
-        record->place = own_place();
+        CPU_ZERO(&bound);
+        (void) sched_getaffinity(0, sizeof(bound), &bound);
+        record->place = gr_cpu_place_find(GR_SYSFS_CPUS, &bound);
     }
     if (0 == OPAL_PROC_MY_NAME.vpid) {
         /* times of processors that ranks have for themselves mean nothing where they share them */
@@ -237,6 +230,7 @@ static struct modex_record *record_of(const opal_process_name_t *name)
 static void tell_difference(struct ompi_communicator_t *comm, const char *topic, int param,
                             struct modex_record *const *records, int rank)
 {
+    const struct gr_param_row *row = mca_coll_gpuring_param_row(param);
     int64_t mine = records[0]->params.value[param], other = records[rank]->params.value[param];
     char a[64], b[64], d[64];
 
@@ -244,11 +238,9 @@ static void tell_difference(struct ompi_communicator_t *comm, const char *topic,
         return;
     }
     warned[param] = true;
-    gr_warn(
-        topic, mca_coll_gpuring_param_name(param),
-        mca_coll_gpuring_param_text(param, mine, a, sizeof(a)), gr_ompi_name(comm), rank,
-        mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
-        mca_coll_gpuring_param_text(param, mca_coll_gpuring_param_default(param), d, sizeof(d)));
+    gr_warn(topic, row->name, mca_coll_gpuring_param_text(param, mine, a, sizeof(a)),
+            gr_ompi_name(comm), rank, mca_coll_gpuring_param_text(param, other, b, sizeof(b)),
+            mca_coll_gpuring_param_text(param, row->def, d, sizeof(d)));
 }
 
 /*
@@ -300,7 +292,7 @@ static void merge_params(struct ompi_communicator_t *comm, struct modex_record *
                 tell_difference(comm, "parameter-differs", k, records, r);
             }
             warned_common = warned_common || GR_PARAM_COMMON == k;
-            merged->value[k] = mca_coll_gpuring_param_default(k);
+            merged->value[k] = mca_coll_gpuring_param_row(k)->def;
         }
     }
 }
@@ -349,7 +341,7 @@ static bool nodes_wanted(struct ompi_communicator_t *comm, struct modex_record *
 
     if (r > 0) {
         tell_difference(comm, "parameter-differs", GR_PARAM_NODES, records, r);
-        return 0 != mca_coll_gpuring_param_default(GR_PARAM_NODES);
+        return 0 != mca_coll_gpuring_param_row(GR_PARAM_NODES)->def;
     }
     return 0 != records[0]->params.value[GR_PARAM_NODES];
 }

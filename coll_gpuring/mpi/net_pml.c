@@ -124,16 +124,6 @@ static void lose(struct connection *c, const char *why)
 
 /* ---- tasks ---- */
 
-static void fail(struct task *t)
-{
-    atomic_store_explicit(&t->failed, true, memory_order_relaxed);
-}
-
-static bool has_failed(struct task *t)
-{
-    return atomic_load_explicit(&t->failed, memory_order_relaxed);
-}
-
 static void begin(struct task *t, struct pml *p, void (*done)(struct task *task, bool failed))
 {
     t->pml = p;
@@ -162,7 +152,7 @@ static int on_complete(ompi_request_t *request)
     struct pml *p = t->pml;
 
     if (MPI_SUCCESS != request->req_status.MPI_ERROR) {
-        fail(t);
+        t->failed = true;
     }
     (void) ompi_request_free(&request);
     if (is_through(t) && NULL != p) {
@@ -298,14 +288,14 @@ static int pml_send(void *end, void *connection, struct gr_net_message *message,
     rc = send_both(s, data, bytes);
     inside = false;
     if (OMPI_SUCCESS != rc) {
-        fail(&s->task);
+        s->task.failed = true;
         lose(c, "Open MPI cannot send a message");
     }
     if (!is_through(&s->task)) {
         return 0;
     }
     sending_put(p, s);
-    return has_failed(&s->task) ? GR_ERR_LOST : 1;
+    return s->task.failed ? GR_ERR_LOST : 1;
 }
 
 /* ---- what comes in ---- */
@@ -353,10 +343,10 @@ static int fetch(struct connection *c, void *to)
     LIST_INSERT_HEAD(&p->tasks, &r->task, entry);
     rc = NULL == to ? rc : post_pieces(&r->task, c, true, to, bytes, c->came.pieces);
     if (OMPI_SUCCESS != rc) {
-        fail(&r->task);
+        r->task.failed = true;
     }
     if (is_through(&r->task)) {
-        on_received(&r->task, has_failed(&r->task));
+        on_received(&r->task, r->task.failed);
     }
     return rc;
 }
@@ -420,7 +410,7 @@ static void pml_progress(void *end)
         while (NULL != bell) {
             t = (struct task *) bell;
             bell = gr_doorbell_clear(bell);
-            t->done(t, has_failed(t));
+            t->done(t, t->failed);
         }
         inside = false;
     }

@@ -392,8 +392,7 @@ void mca_coll_gpuring_params_check(void)
     mca_coll_gpuring_params_forget_given();
 }
 
-/* The row that describes a compared parameter; each has one. */
-static const struct gr_param_row *compared_row(int param)
+const struct gr_param_row *mca_coll_gpuring_param_row(int param)
 {
     const struct gr_param_row *row = rows;
 
@@ -403,31 +402,19 @@ static const struct gr_param_row *compared_row(int param)
     return row;
 }
 
-const char *mca_coll_gpuring_param_name(int param)
-{
-    return compared_row(param)->name;
-}
-
-int64_t mca_coll_gpuring_param_default(int param)
-{
-    return compared_row(param)->def;
-}
-
 const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size)
 {
-    enum gr_param_kind kind = compared_row(param)->kind;
+    enum gr_param_kind kind = mca_coll_gpuring_param_row(param)->kind;
     struct gr_torus torus;
-    size_t used = 0;
     int d;
 
     if (NULL != words[kind].name) {
         snprintf(buf, size, "%s", value < 0 ? text_default[kind] : words[kind].name((int) value));
     } else if (GR_PARAM_TORUS == param) {
         torus = gr_param_torus(value);
-        snprintf(buf, size, "none");
-        for (d = 0; d < torus.ndims && used < size; d++) {
-            used +=
-                (size_t) snprintf(buf + used, size - used, "%s%d", d > 0 ? "x" : "", torus.dims[d]);
+        snprintf(buf, size, "%s", 0 == torus.ndims ? "none" : "");
+        for (d = 0; d < torus.ndims; d++) {
+            gr_text_add(buf, size, "%s%d", d > 0 ? "x" : "", torus.dims[d]);
         }
     } else {
         snprintf(buf, size, "%lld", (long long) value);

@@ -19,11 +19,6 @@ void mca_coll_gpuring_params_check(void);
 /* Free the texts of gr_settings. */
 void mca_coll_gpuring_params_close(void);
 
-/* Name, value and allowed values of a compared parameter as text, for messages. Value into buf. */
-const char *mca_coll_gpuring_param_name(int param);
-const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size);
-int64_t mca_coll_gpuring_param_default(int param);
-
 /*
  * The first parameter that was bad on this process, for the other ranks: a record's fields of
  * modex.c.
@@ -63,6 +58,12 @@ struct gr_param_row {
 #define GR_PARAM_ROWS 45
 
 extern const struct gr_param_row mca_coll_gpuring_param_rows[]; /* [GR_PARAM_ROWS] */
+
+/* The row that describes a compared parameter; each has one. */
+const struct gr_param_row *mca_coll_gpuring_param_row(int param);
+
+/* A value of a compared parameter as text, for messages; into buf, which is returned. */
+const char *mca_coll_gpuring_param_text(int param, int64_t value, char *buf, size_t size);
 
 /* ---- what the user wrote (given.c) ---- */
 

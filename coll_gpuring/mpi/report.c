@@ -33,33 +33,25 @@ static struct gr_sums {
     gr_report_counter_t least_ns; /* of a call that waited, for how long is not known; 0: none */
 } sums[2][2][GR_NSUPPORTED][GR_NALGOS_ALL][GR_NSIZE_CLASSES];
 
-static const char *const handover_names[GR_NFALLBACKS] = {
-    [GR_FALLBACK_OP] = "operation", [GR_FALLBACK_JOBS] = "jobs",   [GR_FALLBACK_PEERS] = "peers",
-    [GR_FALLBACK_NODES] = "nodes",  [GR_FALLBACK_SETUP] = "setup", [GR_FALLBACK_HOST] = "host",
-    [GR_FALLBACK_ALONE] = "alone",  [GR_FALLBACK_INTER] = "inter", [GR_FALLBACK_STAGED] = "staged",
-    [GR_FALLBACK_SHORT] = "short",  [GR_FALLBACK_LARGE] = "large", [GR_FALLBACK_MEMORY] = "memory",
-};
-
-static const char *const handover_help[GR_NFALLBACKS] = {
-    [GR_FALLBACK_OP] = "the operation is user-defined, or not commutative",
-    [GR_FALLBACK_JOBS] = "the communicator spans several jobs",
-    [GR_FALLBACK_PEERS] = "gpuring is absent, off, of another version or priority on some rank",
-    [GR_FALLBACK_NODES] = "the communicator spans several nodes, and coll_gpuring_nodes is 0",
-    [GR_FALLBACK_SETUP] = "there was no shared memory or no network for the links on some rank",
-    [GR_FALLBACK_HOST] = "the buffers are in host memory, and coll_gpuring_host is 0",
-    [GR_FALLBACK_ALONE] = "the communicator has one rank",
-    [GR_FALLBACK_INTER] = "it is an intercommunicator",
-    [GR_FALLBACK_STAGED] = "a collective without kernels, with buffers on a device",
+const struct gr_fallback_row mca_coll_gpuring_fallbacks[GR_NFALLBACKS] = {
+    [GR_FALLBACK_OP] = {"operation", "the operation is user-defined, or not commutative"},
+    [GR_FALLBACK_JOBS] = {"jobs", "the communicator spans several jobs"},
+    [GR_FALLBACK_PEERS] = {"peers",
+                           "gpuring is absent, off, of another version or priority on some rank"},
+    [GR_FALLBACK_NODES] = {"nodes",
+                           "the communicator spans several nodes, and coll_gpuring_nodes is 0"},
+    [GR_FALLBACK_SETUP] = {"setup",
+                           "there was no shared memory or no network for the links on some rank"},
+    [GR_FALLBACK_HOST] = {"host", "the buffers are in host memory, and coll_gpuring_host is 0"},
+    [GR_FALLBACK_ALONE] = {"alone", "the communicator has one rank"},
+    [GR_FALLBACK_INTER] = {"inter", "it is an intercommunicator"},
+    [GR_FALLBACK_STAGED] = {"staged", "a collective without kernels, with buffers on a device"},
     [GR_FALLBACK_SHORT] =
-        "it is too short for an agreement between nodes, and coll_gpuring_host is 0",
-    [GR_FALLBACK_LARGE] = "it moves more than coll_gpuring_pack_mib",
-    [GR_FALLBACK_MEMORY] = "its links would need more memory than coll_gpuring_setup_mib",
+        {"short", "it is too short for an agreement between nodes, and coll_gpuring_host is 0"},
+    [GR_FALLBACK_LARGE] = {"large", "it moves more than coll_gpuring_pack_mib"},
+    [GR_FALLBACK_MEMORY] = {"memory",
+                            "its links would need more memory than coll_gpuring_setup_mib"},
 };
-
-const char *mca_coll_gpuring_fallback_name(int reason)
-{
-    return handover_help[reason];
-}
 
 static void add(gr_report_counter_t *counter, unsigned long long value)
 {
@@ -328,8 +320,10 @@ int mca_coll_gpuring_stats_register(void)
                          gr_use_name(k), &by_algo[k]);
     }
     for (k = 0; k < GR_NFALLBACKS && OMPI_SUCCESS == rc; k++) {
-        rc = add_counter("handover", handover_names[k],
-                         "Calls left to other components:", handover_help[k], &handovers[k]);
+        const struct gr_fallback_row *row = &mca_coll_gpuring_fallbacks[k];
+
+        rc = add_counter("handover", row->name, "Calls left to other components:", row->help,
+                         &handovers[k]);
     }
     return rc;
 }
@@ -385,11 +379,6 @@ const struct gr_report_counts *mca_coll_gpuring_report_counts(void)
 {
     for_all_counters(add_calls);
     return &counts;
-}
-
-const char *mca_coll_gpuring_report_reason(int reason)
-{
-    return handover_names[reason];
 }
 
 /* ---- step timing ---- */

@@ -51,9 +51,6 @@ struct gr_report_counts {
 };
 const struct gr_report_counts *mca_coll_gpuring_report_counts(void);
 
-/* The short name of a reason to fall back, as MPI_T has it. */
-const char *mca_coll_gpuring_report_reason(int reason);
-
 /* What step timing saw on this rank. */
 const struct gr_timing_report *mca_coll_gpuring_report_timing(void);
 

@@ -15,6 +15,7 @@
 
 #include "comm/params.h"
 #include "comm/runtime.h"
+#include "mpi/call.h"
 #include "mpi/runtime.h"
 
 #include "base/memory.h"
@@ -305,10 +306,8 @@ static bool has_all(const mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *coll = gr_ompi_world()->c_coll;
 
-#define IS_OURS(name) module == coll->coll_##name##_module
-    return IS_OURS(allreduce) && IS_OURS(allgather) && IS_OURS(allgatherv) && IS_OURS(bcast) &&
-           IS_OURS(reduce) && IS_OURS(reduce_scatter) && IS_OURS(reduce_scatter_block) &&
-           IS_OURS(alltoall);
+#define IS_OURS(unused, name, ...) &&module == coll->coll_##name##_module
+    return true GR_FOR_EACH_SUPPORTED(IS_OURS, );
 #undef IS_OURS
 }
 

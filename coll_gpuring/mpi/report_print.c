@@ -25,37 +25,23 @@
 
 /* ---- the closing line ---- */
 
-/* A text that grows; what does not fit is left out. */
-struct text {
-    char at[1024];
-    size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void append(struct text *t, const char *format, ...)
-{
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(t->at + t->used, sizeof(t->at) - t->used, format, args);
-    va_end(args);
-    t->used += n > 0 ? (size_t) n : 0;
-    t->used = t->used < sizeof(t->at) ? t->used : sizeof(t->at) - 1;
-}
+/* Texts of this size grow; what does not fit is left out. */
+#define TEXT_CHARS 1024
+#define ADD(text, ...) gr_text_add(text, TEXT_CHARS, __VA_ARGS__)
 
 /* A number, as 1,234,567. */
-static void append_number(struct text *t, uint64_t n)
+static void append_number(char *t, uint64_t n)
 {
     char digits[24];
     int length = snprintf(digits, sizeof(digits), "%" PRIu64, n), k;
 
     for (k = 0; k < length; k++) {
-        append(t, "%s%c", k > 0 && 0 == (length - k) % 3 ? "," : "", digits[k]);
+        ADD(t, "%s%c", k > 0 && 0 == (length - k) % 3 ? "," : "", digits[k]);
     }
 }
 
 /* Counts by name: "setup 60, operation 6". Returns their sum. */
-static uint64_t append_counts(struct text *t, int n, const gr_report_counter_t *counts,
+static uint64_t append_counts(char *t, int n, const gr_report_counter_t *counts,
                               const char *(*name)(int k))
 {
     const char *comma = "";
@@ -64,7 +50,7 @@ static uint64_t append_counts(struct text *t, int n, const gr_report_counter_t *
 
     for (k = 0; k < n; k++) {
         if (counts[k] > 0) {
-            append(t, "%s%s ", comma, name(k));
+            ADD(t, "%s%s ", comma, name(k));
             append_number(t, counts[k]);
             sum += counts[k];
             comma = ", ";
@@ -78,53 +64,57 @@ static const char *name_of_call(int k)
     return gr_calls[k].name;
 }
 
+static const char *name_of_fallback(int k)
+{
+    return mca_coll_gpuring_fallbacks[k].name;
+}
+
 static double percent(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : 0;
 }
 
 /* Of the calls of this rank, and the time of all ranks. */
-static void describe(struct text *t, const struct gr_report_total *total)
+static void describe(char *t, const struct gr_report_total *total)
 {
-    struct text done = {.used = 0}, fell_back = {.used = 0}, others = {.used = 0};
+    char done[TEXT_CHARS] = "", fell_back[TEXT_CHARS] = "", others[TEXT_CHARS] = "";
     const struct gr_report_counts *counts = mca_coll_gpuring_report_counts();
-    uint64_t ours = append_counts(&done, GR_NSUPPORTED, counts->done, name_of_call),
-             left = append_counts(&fell_back, GR_NFALLBACKS, counts->fell_back,
-                                  mca_coll_gpuring_report_reason);
+    uint64_t ours = append_counts(done, GR_NSUPPORTED, counts->done, name_of_call),
+             left = append_counts(fell_back, GR_NFALLBACKS, counts->fell_back, name_of_fallback);
     const char *off = mca_coll_gpuring_report_off();
 
     if (NULL != off && 0 == ours + left) {
-        append(t, "gpuring: off: %s", off);
+        ADD(t, "gpuring: off: %s", off);
         return;
     }
-    append(t, "gpuring: ");
+    ADD(t, "gpuring: ");
     if (0 == ours + left) {
-        append(t, "on, but no collective call was made that it does");
+        ADD(t, "on, but no collective call was made that it does");
     } else {
         append_number(t, ours);
-        append(t, " of ");
+        ADD(t, " of ");
         append_number(t, ours + left);
-        append(t, 1 == ours + left ? " collective call" : " collective calls");
+        ADD(t, 1 == ours + left ? " collective call" : " collective calls");
     }
     if (ours > 0) {
-        append(t, " (%s), %.1f%% of the run", done.at, percent(total->move_s, total->run_s));
+        ADD(t, " (%s), %.1f%% of the run", done, percent(total->move_s, total->run_s));
         if (percent(total->wait_s, total->run_s) >= 0.05) {
-            append(t, ", waiting another %.1f%%", percent(total->wait_s, total->run_s));
+            ADD(t, ", waiting another %.1f%%", percent(total->wait_s, total->run_s));
         }
     }
     if (left > 0) {
-        append(t, "; ");
+        ADD(t, "; ");
         append_number(t, left);
-        append(t, " fell back: %s", fell_back.at);
+        ADD(t, " fell back: %s", fell_back);
     }
-    if (append_counts(&others, GR_NCALLS, counts->others, name_of_call) > 0) {
-        append(t, "; not gpuring's: %s", others.at);
+    if (append_counts(others, GR_NCALLS, counts->others, name_of_call) > 0) {
+        ADD(t, "; not gpuring's: %s", others);
     }
     if (total->latest_rank >= 0) {
-        append(t, "; latest rank: %d", total->latest_rank);
+        ADD(t, "; latest rank: %d", total->latest_rank);
     }
     if (NULL != off) {
-        append(t, "; %s", off);
+        ADD(t, "; %s", off);
     }
 }
 
@@ -289,17 +279,17 @@ static void print_head(FILE *f, const struct gr_report_total *total)
 
 static void print_total(FILE *f, bool json, const char *comma, const struct gr_report_total *total)
 {
-    struct text line = {.used = 0};
+    char line[TEXT_CHARS] = "";
 
-    describe(&line, total);
+    describe(line, total);
     if (!json) {
-        fprintf(f, "# %s\n", line.at);
+        fprintf(f, "# %s\n", line);
         return;
     }
     fprintf(f,
             "%s\n  {\"total\": \"%s\", \"ranks\": %d, \"ranks_of_job\": %d, \"run_s\": %.6f, "
             "\"move_s\": %.6f, \"wait_s\": %.6f, \"latest_rank\": %d}",
-            comma, line.at, total->ranks, total->of, total->run_s, total->move_s, total->wait_s,
+            comma, line, total->ranks, total->of, total->run_s, total->move_s, total->wait_s,
             total->latest_rank);
 }
 
@@ -330,13 +320,13 @@ static void print_report(FILE *f, bool json)
 static void print_line(void)
 {
     struct gr_c_locale locale = gr_c_locale_enter();
-    struct text line = {.used = 0};
+    char line[TEXT_CHARS] = "";
     struct gr_report_total total;
     size_t n;
 
     (void) mca_coll_gpuring_report_merged(&n, &total);
-    describe(&line, &total);
-    gr_print("%s", line.at);
+    describe(line, &total);
+    gr_print("%s", line);
     gr_c_locale_leave(locale);
 }
 

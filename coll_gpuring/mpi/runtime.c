@@ -31,9 +31,13 @@ const bool *const gr_runtime_threads = &opal_uses_threads;
 static const struct {
     int error, ompi;
 } codes[] = {
-    {GR_ERR_FAILED, OMPI_ERROR},         {GR_ERR_NOMEM, OMPI_ERR_OUT_OF_RESOURCE},
-    {GR_ERR_DIFFER, OMPI_ERR_BAD_PARAM}, {GR_ERR_FALLBACK, OMPI_ERR_NOT_AVAILABLE},
-    {GR_ERR_REVOKED, GR_OMPI_REVOKED},   {GR_ERR_LOST_RANK, GR_OMPI_LOST_RANK},
+    {0, OMPI_SUCCESS},
+    {GR_ERR_FAILED, OMPI_ERROR},
+    {GR_ERR_NOMEM, OMPI_ERR_OUT_OF_RESOURCE},
+    {GR_ERR_DIFFER, OMPI_ERR_BAD_PARAM},
+    {GR_ERR_FALLBACK, OMPI_ERR_NOT_AVAILABLE},
+    {GR_ERR_REVOKED, GR_OMPI_REVOKED},
+    {GR_ERR_LOST_RANK, GR_OMPI_LOST_RANK},
     {GR_ERR_TRUNCATE, MPI_ERR_TRUNCATE},
 };
 #define NCODES (sizeof(codes) / sizeof(codes[0]))
@@ -47,7 +51,7 @@ int mca_coll_gpuring_ompi_code(int error)
     return k < NCODES ? codes[k].ompi : OMPI_ERROR;
 }
 
-int mca_coll_gpuring_engine_code(int rc)
+int mca_coll_gpuring_from_ompi(int rc)
 {
     size_t k;
 

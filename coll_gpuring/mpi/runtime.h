@@ -38,19 +38,14 @@ size_t mca_coll_gpuring_ompi_size(const char *name, size_t otherwise);
 
 /*
  * Error codes: the code of Open MPI, or of MPI, for one of the engine; and the engine's for one of
- * Open MPI. 0 stays 0; the functions are for other codes.
+ * Open MPI. 0 stays 0.
  */
 int mca_coll_gpuring_ompi_code(int error);
-int mca_coll_gpuring_engine_code(int rc);
+int mca_coll_gpuring_from_ompi(int rc);
 
 static inline int mca_coll_gpuring_to_ompi(int error)
 {
     return 0 == error ? OMPI_SUCCESS : mca_coll_gpuring_ompi_code(error);
-}
-
-static inline int mca_coll_gpuring_from_ompi(int rc)
-{
-    return OMPI_SUCCESS == rc ? 0 : mca_coll_gpuring_engine_code(rc);
 }
 
 /*
@@ -159,7 +154,11 @@ static inline void gr_count_started(struct gr_call_counter *c, double start)
 }
 
 int mca_coll_gpuring_stats_register(void);
-const char *mca_coll_gpuring_fallback_name(int reason);
+
+/* Why calls fall back, by enum gr_fallback_reason: as MPI_T and the report call it, and a text. */
+extern const struct gr_fallback_row {
+    const char *name, *help;
+} mca_coll_gpuring_fallbacks[GR_NFALLBACKS];
 
 /* Count a call of a collective that gpuring does not do itself, where there is a report. */
 void mca_coll_gpuring_stats_other(enum gr_call_id id);

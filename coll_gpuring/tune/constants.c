@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "base/system.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,17 +138,9 @@ struct gr_machine gr_constants_at(const struct gr_constants *c, int relation,
     return m;
 }
 
-/* Appends to text of that length; returns the new length, below size. */
-static size_t add(char *buf, size_t size, size_t used, const char *a, const char *b, const char *c)
-{
-    int n = snprintf(buf + used, size - used, "%s%s%s", a, b, c);
-
-    return n >= 0 && used + (size_t) n < size ? used + (size_t) n : size - 1;
-}
-
 /* Appends the rows of a source. */
-static size_t add_rows(char *buf, size_t size, size_t used, const struct gr_machine *m,
-                       const uint8_t *from, int source)
+static void add_rows(char *buf, size_t size, const struct gr_machine *m, const uint8_t *from,
+                     int source)
 {
     const char *comma = " ";
     char values[96];
@@ -155,13 +148,11 @@ static size_t add_rows(char *buf, size_t size, size_t used, const struct gr_mach
 
     for (row = 0; row < GR_MACHINE_ROWS; row++) {
         if (from[row] == source) {
-            used = add(buf, size, used, comma, gr_machine_rows[row].name, " ");
-            used = add(buf, size, used, gr_machine_print(m, row, values, sizeof(values)), " ",
-                       gr_machine_unit(row));
+            gr_text_add(buf, size, "%s%s %s %s", comma, gr_machine_rows[row].name,
+                        gr_machine_print(m, row, values, sizeof(values)), gr_machine_unit(row));
             comma = ", ";
         }
     }
-    return used;
 }
 
 const char *gr_constants_sources(const struct gr_constants *c, int relation,
@@ -203,7 +194,6 @@ const char *gr_constants_text(const struct gr_constants *c, int relation,
         [GR_FROM_FILE] = "file",
     };
     const char *semicolon = "";
-    size_t used = 0;
     const uint8_t *from;
     struct gr_machine m = gr_constants_at(c, relation, least, &from);
     int source, processes = relation < GR_CPU_DISTANCES;
@@ -211,18 +201,19 @@ const char *gr_constants_text(const struct gr_constants *c, int relation,
     buf[0] = '\0';
     for (source = GR_CONSTANT_SOURCES - 1; source > GR_FROM_BUILD; source--) {
         if (source >= (int) least && has_source(from, source)) {
-            used = add(buf, size, used, semicolon, names[source],
-                       GR_FROM_FILE == source && NULL != file ? " " : "");
-            used =
-                add(buf, size, used, GR_FROM_FILE == source && NULL != file ? file : "", ":", "");
-            used = add_rows(buf, size, used, &m, from, source);
+            gr_text_add(buf, size, "%s%s", semicolon, names[source]);
+            if (GR_FROM_FILE == source && NULL != file) {
+                gr_text_add(buf, size, " %s", file);
+            }
+            gr_text_add(buf, size, ":");
+            add_rows(buf, size, &m, from, source);
             semicolon = "; ";
         }
     }
     if ('\0' == buf[0]) {
-        add(buf, size, used, "built in", processes ? not_measured(c) : "", "");
+        gr_text_add(buf, size, "built in%s", processes ? not_measured(c) : "");
     } else if (processes && 0 == m.call && is_known(c, stands_for(c, relation, least), least)) {
-        add(buf, size, used, "; no single copy", "", ""); /* refused where the rest was measured */
+        gr_text_add(buf, size, "; no single copy"); /* refused where the rest was measured */
     }
     return buf;
 }

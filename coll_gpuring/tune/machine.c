@@ -132,14 +132,13 @@ const char *gr_machine_print(const struct gr_machine *m, int row, char *buf, siz
     const struct gr_machine_row *r = &gr_machine_rows[row];
     struct gr_c_locale locale = gr_c_locale_enter();
     const float *us = values_of(m, row);
-    size_t used = 0;
     int k;
 
     buf[0] = '\0';
-    for (k = 0; k < r->values && used < size; k++) {
+    for (k = 0; k < r->values; k++) {
         double value = r->is_rate ? (double) gr_machine_bytes[k] / us[k] * 1e-3 : us[k];
 
-        used += (size_t) snprintf(buf + used, size - used, "%s%.4g", k > 0 ? " " : "", value);
+        gr_text_add(buf, size, "%s%.4g", k > 0 ? " " : "", value);
     }
     gr_c_locale_leave(locale);
     return buf;

@@ -403,14 +403,6 @@ static void extend(float us[GR_MACHINE_SIZES], const float whole[GR_MACHINE_SIZE
     }
 }
 
-static void extend_all(struct gr_machine *m, const struct gr_machine *whole)
-{
-    extend(m->one_way, whole->one_way);
-    extend(m->two_way, whole->two_way);
-    extend(m->fetch, whole->fetch);
-    extend(m->fetch_new, whole->fetch_new);
-}
-
 int gr_machine_measure(const struct gr_measure_args *args, struct gr_machine *m)
 {
     struct shared *shared = map(sizeof(*shared), MAP_SHARED);
@@ -439,7 +431,10 @@ int gr_machine_measure(const struct gr_measure_args *args, struct gr_machine *m)
         rc = 0;
     }
     if (0 == rc && NULL != args->whole) {
-        extend_all(m, args->whole);
+        extend(m->one_way, args->whole->one_way);
+        extend(m->two_way, args->whole->two_way);
+        extend(m->fetch, args->whole->fetch);
+        extend(m->fetch_new, args->whole->fetch_new);
     }
     if (0 == rc && (0 == m->exchange || !gr_machine_good(m))) {
         rc = GR_ERR_TIMEOUT;

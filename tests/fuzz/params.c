@@ -148,7 +148,7 @@ static void use(const gr_params_t *params)
 
     for (k = 0; k < GR_NPARAMS; k++) {
         FUZZ_NEED(text == mca_coll_gpuring_param_text(k, params->value[k], text, sizeof(text)));
-        FUZZ_NEED(strlen(text) > 0 && NULL != mca_coll_gpuring_param_name(k));
+        FUZZ_NEED(strlen(text) > 0 && NULL != mca_coll_gpuring_param_row(k)->name);
     }
     FUZZ_NEED(torus.ndims <= GR_MAX_DIMS && gr_torus_size(&torus) >= 0 &&
               gr_torus_size(&torus) >= torus.ndims / GR_MAX_DIMS);

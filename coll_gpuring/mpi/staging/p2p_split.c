@@ -17,6 +17,7 @@
 #include "comm/params.h"
 #include "comm/runtime.h"
 #include "base/errors.h"
+#include "base/text.h"
 #include "mpi/buffer_desc.h"
 #include "mpi/call.h"
 #include "mpi/module.h"
@@ -401,17 +402,17 @@ int mca_coll_gpuring_p2p_split_poll(void *pairs, uint64_t *moved)
 void mca_coll_gpuring_p2p_split_explain(void *pairs, char *text, size_t size)
 {
     const struct gr_p2p_split *p = pairs;
-    size_t used = (size_t) snprintf(text, size, "large messages, waits for rank");
     int w, k;
 
+    snprintf(text, size, "large messages, waits for rank");
     for (w = 0; w < 2; w++) {
-        for (k = 0; k < CHANNELS && used < size; k++) {
+        for (k = 0; k < CHANNELS; k++) {
             const struct gr_p2p_message *message = p->directions[w].channels[k].message;
 
             if (NULL != message) {
-                used += (size_t) snprintf(text + used, size - used, " %d (%s %zu of %zu)",
-                                          message->peer, message->receive ? "receives" : "sends",
-                                          message->done, message->nfragments);
+                gr_text_add(text, size, " %d (%s %zu of %zu)", message->peer,
+                            message->receive ? "receives" : "sends", message->done,
+                            message->nfragments);
             }
         }
     }

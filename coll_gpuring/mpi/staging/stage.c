@@ -77,18 +77,16 @@ static int look_at(const struct gr_buffer_desc *s, struct gr_known_address *know
 int mca_coll_gpuring_classify_buffers(const struct gr_call *call, struct gr_stage *stage,
                                       bool *device)
 {
-    struct gr_known_address known;
+    struct gr_known_address unused, *known;
     int receive, rc = OMPI_SUCCESS;
 
     *device = false;
     for (receive = 0; receive < 2 && OMPI_SUCCESS == rc; receive++) {
         struct gr_buffer_desc side = mca_coll_gpuring_buffer_desc(call, 0 != receive);
 
-        known.at = NULL;
-        rc = look_at(&side, &known, device);
-        if (NULL != stage) {
-            stage->sides[receive].known = known;
-        }
+        known = NULL == stage ? &unused : &stage->sides[receive].known;
+        known->at = NULL;
+        rc = look_at(&side, known, device);
     }
     return rc;
 }
