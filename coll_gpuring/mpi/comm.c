@@ -24,7 +24,7 @@ static void tell_constants(const mca_coll_gpuring_module_t *module)
     if (!told && 0 > module->refused && NULL == module->comm.remote) {
         told = true;
         gr_print("gpuring: the cost model's constants inside a node: %s",
-                 mca_coll_gpuring_constants_text(false));
+                 mca_coll_gpuring_constants_said[0].text);
     }
     if (0 > module->refused && NULL != module->comm.remote && !module->comm.measures_network) {
         gr_print("gpuring: %s, the cost model's constants between nodes: %s",

@@ -63,13 +63,13 @@ void mca_coll_gpuring_constants_use(struct gr_comm *comm, const struct gr_consta
                                     int distance);
 
 /*
- * What the first such communicator of this process uses, as text; device: the first one with links
- * between devices. Empty: there was none.
+ * What the first such communicator of this process uses, and the first one with links between
+ * devices. Each is written once, under gr_process.lock.
  */
-const char *mca_coll_gpuring_constants_text(bool device);
-
-/* The sources of that, as one word: built-in, measured, file, or file+measured. */
-const char *mca_coll_gpuring_constants_sources(bool device);
+extern struct gr_constants_said {
+    char text[1536];  /* empty: there was none */
+    char sources[48]; /* one word: built-in, measured, file, or file+measured */
+} mca_coll_gpuring_constants_said[2];
 
 /* ---- nodes: which ranks are on other ones, and their order (locality.c) ---- */
 

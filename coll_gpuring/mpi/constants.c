@@ -27,13 +27,7 @@
 /* The tuning file that this process uses; empty: none. */
 static char used_file[4096];
 
-/*
- * What is said of the first communicator inside a node, and of the first with links between
- * devices; each written once, under gr_process.lock.
- */
-static struct {
-    char text[1536], sources[48];
-} said[2] = {{"", "built-in"}, {"", "built-in"}};
+struct gr_constants_said mca_coll_gpuring_constants_said[2] = {{"", "built-in"}, {"", "built-in"}};
 
 /* ---- tuning files ---- */
 
@@ -200,16 +194,17 @@ static void keep_text(const struct gr_constants *c, int relation, enum gr_consta
 {
     const char *file = '\0' == used_file[0] ? NULL : used_file;
     bool device = relation >= GR_CPU_DISTANCES;
+    struct gr_constants_said *said = &mca_coll_gpuring_constants_said[device];
     char text[1400], path[48] = "";
 
     if (device) {
         snprintf(path, sizeof(path), "%s: ", gr_path_name(relation - GR_CPU_DISTANCES));
     }
     pthread_mutex_lock(&gr_process.lock);
-    if ('\0' == said[device].text[0]) {
-        snprintf(said[device].sources, sizeof(said[device].sources), "%s",
+    if ('\0' == said->text[0]) {
+        snprintf(said->sources, sizeof(said->sources), "%s",
                  gr_constants_sources(c, relation, least));
-        snprintf(said[device].text, sizeof(said[device].text), "%s%s", path,
+        snprintf(said->text, sizeof(said->text), "%s%s", path,
                  gr_constants_text(c, relation, least, file, text, sizeof(text)));
     }
     pthread_mutex_unlock(&gr_process.lock);
@@ -229,16 +224,6 @@ void gr_stats_constants(const struct gr_comm *comm, enum gr_path path,
     keep_text(comm->constants, gr_relation_of_path(path), least);
     if (gr_should_log(comm->rank, 1)) {
         gr_print("gpuring: the cost model's constants between devices: %s",
-                 mca_coll_gpuring_constants_text(true));
+                 mca_coll_gpuring_constants_said[1].text);
     }
-}
-
-const char *mca_coll_gpuring_constants_text(bool device)
-{
-    return said[device].text;
-}
-
-const char *mca_coll_gpuring_constants_sources(bool device)
-{
-    return said[device].sources;
 }

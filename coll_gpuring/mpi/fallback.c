@@ -178,8 +178,7 @@ static int progress(void)
 static void enlist(gr_fallback_request_t *h)
 {
     gr_lock(&list.lock);
-    h->next = list.first;
-    list.first = h;
+    GR_PUSH(h, list.first);
     atomic_fetch_add_explicit(&list.n, 1, memory_order_relaxed);
     if (!list.registered) {
         list.registered = true;

@@ -468,7 +468,7 @@ static int pml_connect(void *end, const void *address, void *peer, void **connec
 static size_t at_once_bytes(void)
 {
     const char *pml = mca_pml_base_selected_component.pmlm_version.mca_component_name;
-    size_t bytes = mca_coll_gpuring_ompi_size("btl_tcp_eager_limit", 0);
+    size_t bytes = mca_coll_gpuring_ompi_size("btl_tcp_eager_limit");
 
     if (0 == strcmp("ob1", pml)) {
         return bytes < PIECE_BYTES + HEADER_BYTES ? 0 : bytes - HEADER_BYTES;

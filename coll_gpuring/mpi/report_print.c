@@ -152,7 +152,7 @@ static void print_row(FILE *f, bool json, const char *comma, const struct gr_rep
                 (double) s->wait_ns / n / 1e3, m->wait_us[0], m->wait_us[1],
                 (double) (s->ns - s->wait_ns) / n / 1e3, m->move_us[0], m->move_us[1],
                 (double) s->bytes / moving, (double) s->bus_bytes / moving,
-                mca_coll_gpuring_constants_sources(0 != key->device));
+                mca_coll_gpuring_constants_said[key->device].sources);
         return;
     }
     fprintf(f, "# %s%-*s %-6s %-13s %8" PRIu64 " %14" PRIu64 " %10.2f %16s %16s %8.3f %8.3f  %s\n",
@@ -268,9 +268,9 @@ static void print_head(FILE *f, const struct gr_report_total *total)
     fprintf(f, "%d rank%s achieved; us: least..most of ranks; GB/s\n", total->of,
             1 == total->of ? "" : "s");
     for (device = 0; device < 2; device++) {
-        if ('\0' != mca_coll_gpuring_constants_text(device)[0]) {
+        if ('\0' != mca_coll_gpuring_constants_said[device].text[0]) {
             fprintf(f, "# constants %s: %s\n", device ? "between devices" : "inside a node",
-                    mca_coll_gpuring_constants_text(device));
+                    mca_coll_gpuring_constants_said[device].text);
         }
     }
     fprintf(f, "# %-20s %-6s %-13s %8s %14s %10s %16s %16s %8s %8s  %s\n", "collective", "memory",

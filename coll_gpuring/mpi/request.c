@@ -274,10 +274,7 @@ static mca_coll_gpuring_request_t *take_unused(void)
     mca_coll_gpuring_request_t *request;
 
     gr_lock(&unused.lock);
-    request = unused.first;
-    if (NULL != request) {
-        unused.first = request->next_unused;
-    }
+    (void) GR_POP(request, unused.first);
     gr_unlock(&unused.lock);
     return request;
 }
@@ -331,8 +328,7 @@ void mca_coll_gpuring_request_put(mca_coll_gpuring_request_t *request)
     }
     OMPI_REQUEST_FINI(&request->super.super);
     gr_lock(&unused.lock);
-    request->next_unused = unused.first;
-    unused.first = request;
+    GR_PUSH(request, unused.first);
     gr_unlock(&unused.lock);
     OBJ_RELEASE(comm); /* may be the last that keeps it, and with it the queue */
 }

@@ -47,11 +47,11 @@ struct gr_op_queue;
 typedef struct mca_coll_gpuring_request {
     ompi_coll_base_nbc_request_t super; /* MPI_I... functions keep what they retained there */
     struct gr_mpi_op op;
-    struct gr_op_queue *queue;      /* a persistent request's own */
-    bool cached;                    /* a start decides nothing any more (call_cache.h) */
-    struct gr_call_counter counter; /* then: of its starts */
-    struct mca_coll_gpuring_request *next_unused;
-    struct gr_kept_args kept; /* of a persistent request's call */
+    struct gr_op_queue *queue;             /* a persistent request's own */
+    bool cached;                           /* a start decides nothing any more (call_cache.h) */
+    struct gr_call_counter counter;        /* then: of its starts */
+    struct mca_coll_gpuring_request *next; /* in the list of unused ones */
+    struct gr_kept_args kept;              /* of a persistent request's call */
 } mca_coll_gpuring_request_t;
 
 OBJ_CLASS_DECLARATION(mca_coll_gpuring_request_t);

@@ -77,11 +77,11 @@ static const mca_base_var_storage_t *variable(const char *name, mca_base_var_typ
                : NULL;
 }
 
-size_t mca_coll_gpuring_ompi_size(const char *name, size_t otherwise)
+size_t mca_coll_gpuring_ompi_size(const char *name)
 {
     const mca_base_var_storage_t *value = variable(name, MCA_BASE_VAR_TYPE_SIZE_T, false);
 
-    return NULL == value ? otherwise : value->sizetval;
+    return NULL == value ? 0 : value->sizetval;
 }
 
 /* A text that the user has set, or NULL. If its component is not loaded, the environment has it. */

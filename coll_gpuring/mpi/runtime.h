@@ -33,8 +33,8 @@ static inline const char *gr_ompi_name(const struct ompi_communicator_t *comm)
  */
 int mca_coll_gpuring_pml_request_done(ompi_request_t **pml_request);
 
-/* A size among Open MPI's variables (MCA), by its full name; `otherwise` if there is none. */
-size_t mca_coll_gpuring_ompi_size(const char *name, size_t otherwise);
+/* A size among Open MPI's variables (MCA), by its full name; 0 if there is none. */
+size_t mca_coll_gpuring_ompi_size(const char *name);
 
 /*
  * Error codes: the code of Open MPI, or of MPI, for one of the engine; and the engine's for one of
