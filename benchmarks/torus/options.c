@@ -3,6 +3,7 @@
 #include "options.h"
 #include "source.h"
 
+#include "sched/sched.h"
 #include "common/cli.h"
 
 #include <err.h>
@@ -127,6 +128,10 @@ static bool take_latency(void *into, const char *value)
 
 #define AT(field) .at = offsetof(struct options, field)
 
+/* The first names of `algorithms`. */
+static const enum gr_algo alltoalls[] = {GR_ALGO_SUH_SHIN, GR_ALGO_ORDERED};
+enum { NALLTOALLS = sizeof(alltoalls) / sizeof(alltoalls[0]) };
+
 static const char *const algorithms[] = {
     "suh-shin", "dimension-ordered", "ring", "tree", "bucket", "swing",
     "mst",      "dissemination",     NULL};
@@ -177,18 +182,18 @@ static void check_options(struct options *o, const char *algorithm)
     }
     t->mesh = o->mesh;
     o->algo =
-        gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, t) ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED;
+        gr_algo_fits(GR_ALGO_SUH_SHIN, gr_torus_size(t), t) ? GR_ALGO_SUH_SHIN : GR_ALGO_ORDERED;
     if (NULL != algorithm) {
         k = cli_word_or_exit("ALGORITHM", algorithm, algorithms);
-        o->source = k < GR_NALLTOALLS ? -1 : k - GR_NALLTOALLS;
-        o->algo = k < GR_NALLTOALLS ? (enum gr_alltoall_algo) k : o->algo;
+        o->source = k < NALLTOALLS ? -1 : k - NALLTOALLS;
+        o->algo = k < NALLTOALLS ? alltoalls[k] : o->algo;
     }
     if (o->source >= 0 && (TASK_FIGURE == o->task || o->sizes.uneven > 0 || o->sizes.skewed > 0)) {
         errx(EXIT_USAGE,
              "%s has blocks of one size: --figure, --uneven and --skewed are for an Alltoall",
              algorithm);
     }
-    if (!gr_alltoall_suits(o->algo, t)) {
+    if (!gr_algo_fits(o->algo, gr_torus_size(t), t)) {
         errx(EXIT_USAGE,
              "suh-shin needs rings whose extents are 1, 2 or multiples of 4; %s is for "
              "dimension-ordered",

@@ -20,9 +20,9 @@ enum task {
 
 struct options {
     enum task task;
-    int source;                 /* an enum source_algo; -1: an Alltoall */
-    enum gr_alltoall_algo algo; /* of an Alltoall */
-    uint32_t chunks;            /* of the pipelines of tree and mst */
+    int source;        /* an enum source_algo; -1: an Alltoall */
+    enum gr_algo algo; /* of an Alltoall */
+    uint32_t chunks;   /* of the pipelines of tree and mst */
     struct machine machine;
     double bytes[MAX_SIZES];
     int nbytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The messages of source.h: the steps of all ranks and channels, by tick. */
+#include "route.h"
 #include "source.h"
 
 #include "sched/sched.h"
@@ -131,20 +132,18 @@ static int has_routes(const struct source *s)
     return on_torus(s) && SOURCE_DISSEMINATION != s->algo;
 }
 
-static void find_path(const struct source *s, const struct gr_step *step, struct message *m)
+static void find_path(const struct source *s, struct message *m)
 {
     const struct gr_torus *t = &s->m->torus;
     int hops[GR_MAX_DIMS] = {0}, d;
     struct gr_sched sched = schedule(s, m->from, m->channel);
 
     if (has_routes(s)) {
-        gr_sched_route(&sched, step, hops);
+        route_of(&sched, m->to, hops);
+    } else {
+        route_shortest(t, m->from, m->to, hops);
     }
     for (d = 0; d < t->ndims; d++) {
-        if (!has_routes(s)) {
-            hops[d] =
-                gr_torus_offset(t, d, gr_torus_coord(t, m->from, d), gr_torus_coord(t, m->to, d));
-        }
         m->hops[d] = (int16_t) hops[d];
     }
 }
@@ -176,7 +175,7 @@ size_t source_collect(const struct source *s, uint32_t tick, struct message *mes
                                                     .tick = tick,
                                                     .channel = channel,
                                                     .bytes = step.count * s->share};
-                    find_path(s, &step, &messages[n++]);
+                    find_path(s, &messages[n++]);
                 }
             }
         }

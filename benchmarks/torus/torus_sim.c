@@ -42,9 +42,10 @@ static void show_progress(void *ctx, enum scheme scheme, double share)
 
 static const char *algorithm(const struct options *o)
 {
-    static const char *const names[GR_NALLTOALLS] = {"suh-shin", "dimension-ordered"};
-
-    return o->source >= 0 ? source_name((enum source_algo) o->source) : names[o->algo];
+    if (o->source >= 0) {
+        return source_name((enum source_algo) o->source);
+    }
+    return GR_ALGO_SUH_SHIN == o->algo ? "suh-shin" : "dimension-ordered";
 }
 
 /* A row: the selected schemes at one size. */
@@ -147,7 +148,7 @@ static double sync_us(const struct options *o)
 
 static void run_figure(FILE *out, const struct options *base)
 {
-    struct gr_alltoall a = {.algo = base->algo, .torus = base->machine.torus};
+    const struct gr_sched a = {.algo = base->algo, .torus = base->machine.torus};
     double expected = (gr_alltoall_ticks(&a) - 1.0) * sync_us(base), worst = 0, off;
     uint64_t conflicts = 0;
     size_t k;

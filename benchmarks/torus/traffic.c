@@ -55,10 +55,10 @@ struct held {
 };
 
 /* One tick: from[] is what is held before it, to[] after it. */
-static void alltoall_tick(struct traffic *t, const struct gr_alltoall *base, uint32_t tick,
+static void alltoall_tick(struct traffic *t, const struct gr_sched *base, uint32_t tick,
                           double mean, const struct held *from, struct held *to)
 {
-    struct gr_alltoall a = *base;
+    struct gr_sched a = *base;
     int lanes = gr_alltoall_lanes(base), lane, rank;
 
     for (rank = 0; rank < t->nranks; rank++) {
@@ -68,7 +68,7 @@ static void alltoall_tick(struct traffic *t, const struct gr_alltoall *base, uin
             struct gr_exchange e;
             double blocks, sent, received;
 
-            a.rank = rank;
+            a.pos = rank;
             e = gr_alltoall_step(&a, lane, tick);
             if (e.to < 0) {
                 continue;
@@ -85,11 +85,11 @@ static void alltoall_tick(struct traffic *t, const struct gr_alltoall *base, uin
     }
 }
 
-int traffic_alltoall(struct traffic *t, enum gr_alltoall_algo algo, const struct gr_torus *torus,
+int traffic_alltoall(struct traffic *t, enum gr_algo algo, const struct gr_torus *torus,
                      const struct sizes *sizes)
 {
-    struct gr_alltoall a = {.algo = algo, .torus = *torus};
-    size_t p = (size_t) gr_torus_size(torus), k;
+    struct gr_sched a = {.algo = algo, .p = gr_torus_size(torus), .torus = *torus};
+    size_t p = (size_t) a.p, k;
     struct held *held = calloc(2 * p, sizeof(*held)), *before = held, *after = held + p, *swap;
     double *weights = malloc(p * sizeof(*weights));
     uint32_t tick;

@@ -48,8 +48,6 @@ struct gr_algorithm {
     uint32_t (*message_chunks)(int p, const struct gr_torus *torus);
     /* GR_TRAIT_BY_RANK: channels whose schedules differ. NULL: one. */
     int (*channels)(enum gr_coll coll, const struct gr_torus *torus);
-    /* GR_TRAIT_BY_RANK: gr_sched_route(). NULL: that of a channel that goes one way around. */
-    void (*route)(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
     /* ---- costs ---- */
     /* Microseconds inside a node. NULL: those of `pipe`. */
     double (*cost)(const struct gr_cost_terms *terms);

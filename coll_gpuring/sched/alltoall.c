@@ -37,9 +37,9 @@ static uint32_t ordered_ticks(const struct gr_torus *t)
     return n;
 }
 
-static struct gr_exchange ordered_step(const struct gr_alltoall *a, int lane, uint32_t tick)
+static struct gr_exchange ordered_step(const struct gr_sched *s, int lane, uint32_t tick)
 {
-    const struct gr_torus *t = &a->torus;
+    const struct gr_torus *t = &s->torus;
     struct gr_exchange e = gr_exchange_none(tick);
     int d = 0, extent, line, x, position, step = 0 == lane ? 1 : -1, farthest;
 
@@ -48,7 +48,7 @@ static struct gr_exchange ordered_step(const struct gr_alltoall *a, int lane, ui
     }
     extent = t->dims[d];
     line = gr_torus_is_line(t, d);
-    x = gr_torus_coord(t, a->rank, d);
+    x = gr_torus_coord(t, s->pos, d);
     position = line ? gr_unfold(extent, x) : x;
     /* the most hops that a block goes in this lane */
     farthest = line ? (0 == lane ? extent - 1 : 0) : 0 == lane ? extent / 2 : (extent - 1) / 2;
@@ -66,12 +66,12 @@ static struct gr_exchange ordered_step(const struct gr_alltoall *a, int lane, ui
         int next = gr_fold(extent, (position + 1) % extent);
 
         e.hops = next - x;
-        e.to = gr_torus_at(t, a->rank, d, next);
-        e.from = gr_torus_at(t, a->rank, d, gr_fold(extent, gr_wrap(position - 1, extent)));
+        e.to = gr_torus_at(t, s->pos, d, next);
+        e.from = gr_torus_at(t, s->pos, d, gr_fold(extent, gr_wrap(position - 1, extent)));
     } else {
         e.hops = step;
-        e.to = gr_torus_move(t, a->rank, d, step);
-        e.from = gr_torus_move(t, a->rank, d, -step);
+        e.to = gr_torus_move(t, s->pos, d, step);
+        e.from = gr_torus_move(t, s->pos, d, -step);
     }
     return e;
 }
@@ -204,12 +204,12 @@ static uint32_t suh_shin_ticks(const struct gr_torus *t)
  * Which of the axes the rank uses in the phase (-1: none), and the sum whose value mod 4 says the
  * direction.
  */
-static int pick_axis(const struct gr_alltoall *a, const struct phase_at *at, int *sum)
+static int pick_axis(const struct gr_sched *s, const struct phase_at *at, int *sum)
 {
     int x[GR_MAX_DIMS] = {0, 0, 0, 0}, pair = 0, other = at->phase % 2, k;
 
     for (k = 0; k < at->naxes; k++) {
-        x[k] = gr_torus_coord(&a->torus, a->rank, at->axes[k]);
+        x[k] = gr_torus_coord(&s->torus, s->pos, at->axes[k]);
     }
     if (2 == at->stage) {
         *sum = x[at->phase];
@@ -237,16 +237,16 @@ static int pick_axis(const struct gr_alltoall *a, const struct phase_at *at, int
     return k;
 }
 
-static struct gr_exchange suh_shin_step(const struct gr_alltoall *a, uint32_t tick)
+static struct gr_exchange suh_shin_step(const struct gr_sched *s, uint32_t tick)
 {
-    const struct gr_torus *t = &a->torus;
+    const struct gr_torus *t = &s->torus;
     struct gr_exchange e = gr_exchange_none(tick);
     struct phase_at at;
     int axis, sum, up, hops, mine;
 
     find_phase(t, tick, &at);
     hops = stage_hops(at.stage);
-    axis = pick_axis(a, &at, &sum);
+    axis = pick_axis(s, &at, &sum);
     if (axis < 0) {
         return e;
     }
@@ -258,11 +258,11 @@ static struct gr_exchange suh_shin_step(const struct gr_alltoall *a, uint32_t ti
     }
     /* NOLINTEND(clang-analyzer-core.*) */
     up = 2 == at.stage ? 0 == sum % 2 : sum % 4 < 2;
-    mine = gr_torus_coord(t, a->rank, e.dim) / hops % e.slots.radix;
+    mine = gr_torus_coord(t, s->pos, e.dim) / hops % e.slots.radix;
     e.round = (uint32_t) at.round;
     e.hops = up ? hops : -hops;
-    e.to = gr_torus_move(t, a->rank, e.dim, e.hops);
-    e.from = 0 == at.stage ? gr_torus_move(t, a->rank, e.dim, -e.hops) : e.to;
+    e.to = gr_torus_move(t, s->pos, e.dim, e.hops);
+    e.from = 0 == at.stage ? gr_torus_move(t, s->pos, e.dim, -e.hops) : e.to;
     e.slots.weight = gr_torus_stride(t, e.dim) * hops;
     e.slots.step = up ? 1 : -1;
     e.slots.first = gr_wrap(mine + e.slots.step * (at.round + 1), e.slots.radix);
@@ -280,47 +280,32 @@ static int suh_shin_origin(const struct gr_torus *t, int d, int x, int v)
 
 /* ---- both algorithms ---- */
 
-int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus)
+uint32_t gr_alltoall_ticks(const struct gr_sched *s)
 {
-    int d;
-
-    for (d = 0; d < torus->ndims && GR_ALLTOALL_SUH_SHIN == algo; d++) {
-        int extent = torus->dims[d];
-
-        /* in a ring of 2 it only uses one link each way, so that it may as well be a line */
-        if (extent > 2 && (0 != extent % 4 || gr_torus_is_line(torus, d))) {
-            return 0;
-        }
-    }
-    return torus->ndims >= 1;
+    return GR_ALGO_SUH_SHIN == s->algo ? suh_shin_ticks(&s->torus) : ordered_ticks(&s->torus);
 }
 
-uint32_t gr_alltoall_ticks(const struct gr_alltoall *a)
+int gr_alltoall_lanes(const struct gr_sched *s)
 {
-    return GR_ALLTOALL_SUH_SHIN == a->algo ? suh_shin_ticks(&a->torus) : ordered_ticks(&a->torus);
+    return GR_ALGO_SUH_SHIN == s->algo ? 1 : 2;
 }
 
-int gr_alltoall_lanes(const struct gr_alltoall *a)
+struct gr_exchange gr_alltoall_step(const struct gr_sched *s, int lane, uint32_t tick)
 {
-    return GR_ALLTOALL_SUH_SHIN == a->algo ? 1 : 2;
+    return GR_ALGO_SUH_SHIN == s->algo ? suh_shin_step(s, tick) : ordered_step(s, lane, tick);
 }
 
-struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick)
+int gr_alltoall_origin(const struct gr_sched *s, int slot)
 {
-    return GR_ALLTOALL_SUH_SHIN == a->algo ? suh_shin_step(a, tick) : ordered_step(a, lane, tick);
-}
-
-int gr_alltoall_origin(const struct gr_alltoall *a, int slot)
-{
-    const struct gr_torus *t = &a->torus;
+    const struct gr_torus *t = &s->torus;
     int origin = slot, d;
 
     for (d = 0; d < t->ndims; d++) {
-        int x = gr_torus_coord(t, a->rank, d), v = gr_torus_coord(t, slot, d);
+        int x = gr_torus_coord(t, s->pos, d), v = gr_torus_coord(t, slot, d);
 
         origin = gr_torus_at(t, origin, d,
-                             GR_ALLTOALL_SUH_SHIN == a->algo ? suh_shin_origin(t, d, x, v)
-                                                             : ordered_origin(t, d, x, v));
+                             GR_ALGO_SUH_SHIN == s->algo ? suh_shin_origin(t, d, x, v)
+                                                         : ordered_origin(t, d, x, v));
     }
     return origin;
 }

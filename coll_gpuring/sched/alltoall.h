@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall on a torus, with message combining: a pure function from (torus, rank, lane, tick) to
- * one exchange.
+ * Alltoall on a torus, with message combining: a pure function from (schedule, lane, tick) to one
+ * exchange. Of the schedule it reads algo, p, pos and torus. Two algorithms: GR_ALGO_SUH_SHIN, all
+ * dimensions at once, with one exchange per rank and tick, for extents 1, 2 and multiples of 4; and
+ * GR_ALGO_ORDERED, one dimension after the other, both ways around, for any torus, rings and lines.
  *
  * Blocks are pairs (origin, destination), p of them at each rank all the time. They lie in an array
  * of p slots:
@@ -25,30 +27,12 @@
  *      round 1   send slots    2 3     after it, slot 2 holds the block from 2 ranks behind
  *      round 2   send slots      3     after it, slot 3 holds the block from 3 ranks behind
  *
- * Within a tick no two exchanges of the whole collective use the same link. libc and topo/torus.h
- * only.
+ * Within a tick no two exchanges of the whole collective use the same link.
  */
 #ifndef GR_SCHED_ALLTOALL_H
 #define GR_SCHED_ALLTOALL_H
 
-#include <stdint.h>
-
-#include "topo/torus.h"
-
-enum gr_alltoall_algo {
-    /* all dimensions at once, one exchange per rank and tick; extents 1, 2 and multiples of 4 */
-    GR_ALLTOALL_SUH_SHIN,
-    /* one dimension after the other, both ways around; any torus, rings and lines */
-    GR_ALLTOALL_ORDERED,
-    GR_NALLTOALLS
-};
-
-/* The schedule of one rank. */
-struct gr_alltoall {
-    enum gr_alltoall_algo algo; /* which suits the torus */
-    struct gr_torus torus;      /* that the ranks form */
-    int rank;                   /* whose schedule it is */
-};
+#include "sched/types.h"
 
 /*
  * Slots: seen as a mixed-radix number, a slot has a digit of value 0..radix-1 with a weight.
@@ -74,30 +58,27 @@ struct gr_exchange {
     uint32_t tick;         /* when it is done */
 };
 
-/* Whether the algorithm has a schedule for the torus. */
-int gr_alltoall_suits(enum gr_alltoall_algo algo, const struct gr_torus *torus);
-
 /*
  * Ticks of the schedule, alike at all ranks, and how many exchanges a rank may do in one (lanes 0,
  * 1, ...).
  */
-uint32_t gr_alltoall_ticks(const struct gr_alltoall *a);
-int gr_alltoall_lanes(const struct gr_alltoall *a);
+uint32_t gr_alltoall_ticks(const struct gr_sched *s);
+int gr_alltoall_lanes(const struct gr_sched *s);
 
 /* The exchange of lane 0..lanes-1 in tick 0..ticks-1. The algorithm must suit the torus. */
-struct gr_exchange gr_alltoall_step(const struct gr_alltoall *a, int lane, uint32_t tick);
+struct gr_exchange gr_alltoall_step(const struct gr_sched *s, int lane, uint32_t tick);
 
 /* Number of the slots of an exchange. */
-static inline int gr_slots_count(const struct gr_alltoall *a, const struct gr_slots *slots)
+static inline int gr_slots_count(const struct gr_sched *s, const struct gr_slots *slots)
 {
-    return slots->count * (gr_torus_size(&a->torus) / slots->radix);
+    return slots->count * (s->p / slots->radix);
 }
 
 /*
  * The rank from which the block came that lies in the slot at the end. A permutation, and its own
  * inverse.
  */
-int gr_alltoall_origin(const struct gr_alltoall *a, int slot);
+int gr_alltoall_origin(const struct gr_sched *s, int slot);
 
 /* An exchange in which nothing is done. */
 static inline struct gr_exchange gr_exchange_none(uint32_t tick)

@@ -18,12 +18,6 @@
 #include "sched/alltoall.h"
 #include "sched/torus.h"
 
-static struct gr_alltoall alltoall_of(const struct gr_sched *s)
-{
-    return (struct gr_alltoall) {
-        GR_ALGO_SUH_SHIN == s->algo ? GR_ALLTOALL_SUH_SHIN : GR_ALLTOALL_ORDERED, s->torus, s->pos};
-}
-
 /* Runs for a digit. */
 static uint32_t runs_of(int p, int weight, int radix)
 {
@@ -79,13 +73,12 @@ static struct most find_most(enum gr_algo algo, int p, const struct gr_torus *t)
  */
 static int find_exchange(const struct gr_sched *s, uint32_t *i, struct gr_exchange *e)
 {
-    struct gr_alltoall a = alltoall_of(s);
-    uint32_t ticks = gr_alltoall_ticks(&a), tick;
+    uint32_t ticks = gr_alltoall_ticks(s), tick;
     int lane;
 
     for (tick = 0; tick < ticks; tick++) {
-        for (lane = 0; lane < gr_alltoall_lanes(&a); lane++) {
-            *e = gr_alltoall_step(&a, lane, tick);
+        for (lane = 0; lane < gr_alltoall_lanes(s); lane++) {
+            *e = gr_alltoall_step(s, lane, tick);
             if (*i < 2 * parts_of(s, e)) {
                 return 1;
             }
@@ -130,7 +123,6 @@ static uint32_t exchanges_len(const struct gr_sched *s)
 
 static struct gr_step exchanges_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_alltoall a = alltoall_of(s);
     struct gr_step t = gr_step_make(GR_STORE | (1 == s->p ? GR_FINAL : 0), GR_IN,
                                     1 == s->p ? GR_OUT : GR_TMP, 0, 0);
     uint32_t ticks = find_most(s->algo, s->p, &s->torus).parts;
@@ -143,9 +135,9 @@ static struct gr_step exchanges_step(const struct gr_sched *s, uint32_t i)
         return t;
     }
     if (!find_exchange(s, &i, &e)) {
-        t = gr_step_make(GR_STORE | GR_FINAL, GR_TMP, GR_OUT, i, gr_alltoall_ticks(&a) * ticks);
+        t = gr_step_make(GR_STORE | GR_FINAL, GR_TMP, GR_OUT, i, gr_alltoall_ticks(s) * ticks);
         t.phase = 1;
-        t.shift = gr_alltoall_origin(&a, (int) i) - (int) i;
+        t.shift = gr_alltoall_origin(s, (int) i) - (int) i;
         return t;
     }
     set_run(s, &e.slots, i / 2, &t);
@@ -159,26 +151,6 @@ static struct gr_step exchanges_step(const struct gr_sched *s, uint32_t i)
         gr_step_from(s, &t, e.from);
     }
     return t;
-}
-
-static void exchanges_route(const struct gr_sched *s, const struct gr_step *step,
-                            int hops[GR_MAX_DIMS])
-{
-    struct gr_alltoall a = alltoall_of(s);
-    int lane, d;
-
-    for (d = 0; d < GR_MAX_DIMS; d++) {
-        hops[d] = 0;
-    }
-    for (lane = 0; lane < gr_alltoall_lanes(&a); lane++) {
-        struct gr_exchange e =
-            gr_alltoall_step(&a, lane, step->tick / find_most(s->algo, s->p, &s->torus).parts);
-
-        if (e.to == step->to[0]) {
-            hops[e.dim] = e.hops;
-            return;
-        }
-    }
 }
 
 /* ---- ordered ---- */
@@ -217,7 +189,6 @@ const struct gr_algorithm gr_algorithm_ordered = {
     .step = exchanges_step,
     .links = ordered_links,
     .message_chunks = ordered_message_chunks,
-    .route = exchanges_route,
     .cost = ordered_cost,
     .internode_cost = gr_cost_all_pairs,
 };
@@ -226,7 +197,15 @@ const struct gr_algorithm gr_algorithm_ordered = {
 
 static int suh_shin_fits(int p, const struct gr_torus *torus)
 {
-    return gr_torus_fits(p, torus) && gr_alltoall_suits(GR_ALLTOALL_SUH_SHIN, torus);
+    int fits = gr_torus_fits(p, torus), d;
+
+    for (d = 0; fits && d < torus->ndims; d++) {
+        int extent = torus->dims[d];
+
+        /* in a ring of 2 it only uses one link each way, so that it may as well be a line */
+        fits = extent <= 2 || (0 == extent % 4 && !gr_torus_is_line(torus, d));
+    }
+    return fits;
 }
 
 static uint32_t suh_shin_message_chunks(int p, const struct gr_torus *torus)
@@ -264,7 +243,6 @@ const struct gr_algorithm gr_algorithm_suh_shin = {
     .step = exchanges_step,
     .links = suh_shin_links,
     .message_chunks = suh_shin_message_chunks,
-    .route = exchanges_route,
     .cost = suh_shin_cost,
     .internode_cost = gr_cost_all_pairs,
 };

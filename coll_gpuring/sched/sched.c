@@ -223,15 +223,6 @@ struct gr_links_count gr_algo_links(enum gr_algo algo, int p, const struct gr_to
     return n;
 }
 
-void gr_sched_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
-{
-    if (NULL != gr_algorithms[s->algo]->route) {
-        gr_algorithms[s->algo]->route(s, step, hops);
-    } else {
-        gr_torus_route_around(s, step, 1, hops);
-    }
-}
-
 const char *gr_step_name(const struct gr_step *step)
 {
     switch (step->bits & 15) {

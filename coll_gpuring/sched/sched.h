@@ -92,12 +92,6 @@ void gr_sched_peers(const struct gr_sched *s, int *in, int *nin, int *out, int *
 /* The links of algo on p ranks; none where it does not suit them, or the torus that they form. */
 struct gr_links_count gr_algo_links(enum gr_algo algo, int p, const struct gr_torus *torus);
 
-/*
- * Along a torus: the route of the message of a step of s to rank to[0]: hops[d] links in dimension
- * d, upwards where positive.
- */
-void gr_sched_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS]);
-
 /* The field's name of what a step does: "send", "recvReduceCopySend", ... (a constant string). */
 const char *gr_step_name(const struct gr_step *step);
 

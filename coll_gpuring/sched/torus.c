@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Channels and routes along a torus. */
+/* Channels along a torus. */
 #include "sched/torus.h"
 
 /* Whether a dimension above extent 1 is a line. */
@@ -22,6 +22,12 @@ int gr_torus_channels(const struct gr_torus *t, int most_rows)
     }
     rows = rows < most_rows ? rows : most_rows;
     return rows < 1 ? 1 : has_line(t) ? rows : 2 * rows;
+}
+
+int gr_torus_all_channels(enum gr_coll coll, const struct gr_torus *t)
+{
+    (void) coll;
+    return gr_torus_channels(t, GR_MAX_DIMS);
 }
 
 struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s, int most_rows)
@@ -71,22 +77,4 @@ int gr_torus_coord_at(const struct gr_torus *t, int d, int up, int position)
 int gr_torus_fits(int p, const struct gr_torus *t)
 {
     return NULL != t && t->ndims >= 1 && gr_torus_size(t) == p;
-}
-
-void gr_torus_route_around(const struct gr_sched *s, const struct gr_step *step, int up,
-                           int hops[GR_MAX_DIMS])
-{
-    const struct gr_torus *t = &s->torus;
-    int d, x, y;
-
-    for (d = 0; d < GR_MAX_DIMS; d++) {
-        hops[d] = 0;
-        if (d < t->ndims) {
-            x = gr_torus_coord(t, s->pos, d);
-            y = gr_torus_coord(t, step->to[0], d);
-            hops[d] = gr_torus_is_line(t, d) ? gr_torus_offset(t, d, x, y)
-                      : up                   ? gr_wrap(y - x, t->dims[d])
-                                             : -gr_wrap(x - y, t->dims[d]);
-        }
-    }
 }

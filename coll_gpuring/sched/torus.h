@@ -29,11 +29,8 @@ int gr_torus_fits(int p, const struct gr_torus *torus);
  */
 int gr_torus_channels(const struct gr_torus *torus, int most_rows);
 
-/*
- * gr_sched_route() of messages that go up, or down, around each ring; those of a line go straight.
- */
-void gr_torus_route_around(const struct gr_sched *s, const struct gr_step *step, int up,
-                           int hops[GR_MAX_DIMS]);
+/* `channels` of a descriptor: a row for each dimension. */
+int gr_torus_all_channels(enum gr_coll coll, const struct gr_torus *torus);
 
 /* The route of a channel through the torus. */
 struct gr_torus_lane {

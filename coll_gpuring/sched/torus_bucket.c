@@ -192,12 +192,6 @@ static uint32_t bucket_message_chunks(int p, const struct gr_torus *t)
     return most;
 }
 
-static void bucket_route(const struct gr_sched *s, const struct gr_step *step,
-                         int hops[GR_MAX_DIMS])
-{
-    gr_torus_route_around(s, step, gr_torus_lane_of(s, most_rows(s->coll)).up, hops);
-}
-
 static double bucket_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes, halves = GR_COLL_ALLREDUCE == t->coll ? 2 : 1;
@@ -231,7 +225,6 @@ const struct gr_algorithm gr_algorithm_bucket = {
     .links = bucket_links,
     .message_chunks = bucket_message_chunks,
     .channels = bucket_channels,
-    .route = bucket_route,
     .cost = bucket_cost,
     .internode_cost = gr_cost_halves_by_nodes,
     .auto_ranks = gr_cost_ranks_with_nodes,

@@ -200,20 +200,6 @@ static struct gr_step mst_step(const struct gr_sched *s, uint32_t i)
     return t;
 }
 
-static int mst_channels(enum gr_coll coll, const struct gr_torus *torus)
-{
-    (void) coll;
-    return gr_torus_channels(torus, GR_MAX_DIMS);
-}
-
-/* A reduce is the way back. */
-static void mst_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
-{
-    int up = gr_torus_lane_of(s, GR_MAX_DIMS).up;
-
-    gr_torus_route_around(s, step, GR_COLL_REDUCE == s->coll ? !up : up, hops);
-}
-
 static double mst_cost(const struct gr_cost_terms *t)
 {
     return gr_cost_torus_rounds(t->torus) *
@@ -247,8 +233,7 @@ const struct gr_algorithm gr_algorithm_mst = {
     .len = mst_len,
     .step = mst_step,
     .links = mst_links,
-    .channels = mst_channels,
-    .route = mst_route,
+    .channels = gr_torus_all_channels,
     .cost = mst_cost,
     .internode_cost = mst_internode_cost,
     .auto_ranks = gr_cost_ranks_with_nodes,

@@ -272,25 +272,6 @@ static struct gr_step swing_step(const struct gr_sched *s, uint32_t i)
     return t;
 }
 
-static int swing_channels(enum gr_coll coll, const struct gr_torus *torus)
-{
-    (void) coll;
-    return gr_torus_channels(torus, GR_MAX_DIMS);
-}
-
-/* Partners are taken the shorter way around. */
-static void swing_route(const struct gr_sched *s, const struct gr_step *step, int hops[GR_MAX_DIMS])
-{
-    const struct gr_torus *t = &s->torus;
-    int d;
-
-    for (d = 0; d < GR_MAX_DIMS; d++) {
-        hops[d] = d < t->ndims ? gr_torus_offset(t, d, gr_torus_coord(t, s->pos, d),
-                                                 gr_torus_coord(t, step->to[0], d))
-                               : 0;
-    }
-}
-
 static double swing_cost(const struct gr_cost_terms *t)
 {
     double p = t->p, s = t->bytes;
@@ -309,8 +290,7 @@ const struct gr_algorithm gr_algorithm_swing = {
     .step = swing_step,
     .links = gr_links_torus_doubling,
     .message_chunks = gr_halving_message_chunks,
-    .channels = swing_channels,
-    .route = swing_route,
+    .channels = gr_torus_all_channels,
     .cost = swing_cost,
     .internode_cost = gr_cost_halves_by_nodes,
 };

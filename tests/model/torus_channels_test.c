@@ -129,8 +129,8 @@ static void swing_costs_what_it_says(void **state)
     }
 }
 
-#define SUH_SHIN GR_ALLTOALL_SUH_SHIN
-#define ORDERED GR_ALLTOALL_ORDERED
+#define SUH_SHIN GR_ALGO_SUH_SHIN
+#define ORDERED GR_ALGO_ORDERED
 
 /* Of all exchanges of an Alltoall; blocks: that rank 0 sends. */
 struct cost {
@@ -139,13 +139,13 @@ struct cost {
     int most_ports; /* messages that a rank sends in a tick */
 };
 
-static struct cost cost_of(enum gr_alltoall_algo which, const struct gr_torus *t)
+static struct cost cost_of(enum gr_algo which, const struct gr_torus *t)
 {
-    struct gr_alltoall a = {.algo = which, .torus = *t};
+    struct gr_sched a = {.algo = which, .p = gr_torus_size(t), .torus = *t};
     struct cost cost = {.ticks = gr_alltoall_ticks(&a)};
     uint32_t tick;
 
-    for (a.rank = 0; a.rank < gr_torus_size(t); a.rank++) {
+    for (a.pos = 0; a.pos < a.p; a.pos++) {
         for (tick = 0; tick < cost.ticks; tick++) {
             int lane, ports = 0;
 
@@ -156,7 +156,7 @@ static struct cost cost_of(enum gr_alltoall_algo which, const struct gr_torus *t
                     ports++;
                     cost.messages++;
                     cost.hops += (uint64_t) abs(e.hops);
-                    cost.blocks += 0 == a.rank ? (uint64_t) gr_slots_count(&a, &e.slots) : 0;
+                    cost.blocks += 0 == a.pos ? (uint64_t) gr_slots_count(&a, &e.slots) : 0;
                 }
             }
             cost.most_ports = ports > cost.most_ports ? ports : cost.most_ports;
@@ -185,8 +185,10 @@ static void suh_shin_suits(void **state)
     size_t k;
 
     for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
-        assert_int_equal(gr_alltoall_suits(SUH_SHIN, &rows[k].t), rows[k].suits);
-        assert_int_equal(gr_alltoall_suits(ORDERED, &rows[k].t), rows[k].t.ndims > 0);
+        assert_int_equal(gr_algo_fits(SUH_SHIN, gr_torus_size(&rows[k].t), &rows[k].t),
+                         rows[k].suits);
+        assert_int_equal(gr_algo_fits(ORDERED, gr_torus_size(&rows[k].t), &rows[k].t),
+                         rows[k].t.ndims > 0);
     }
 }
 

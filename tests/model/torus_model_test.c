@@ -54,9 +54,9 @@ static void events_come_in_order(void **state)
 /* ---- sizes ---- */
 
 /* The k-th of an exchange's slots. */
-static int slot_at(const struct gr_alltoall *a, const struct gr_slots *slots, int k)
+static int slot_at(const struct gr_sched *a, const struct gr_slots *slots, int k)
 {
-    int alike = gr_torus_size(&a->torus) / slots->radix, rest = k % alike; /* with the same digit */
+    int alike = a->p / slots->radix, rest = k % alike; /* with the same digit */
     int digit = gr_wrap(slots->first + slots->step * (k / alike), slots->radix);
 
     digit = slots->fold ? gr_fold(slots->radix, digit) : digit;
@@ -67,11 +67,11 @@ static int slot_at(const struct gr_alltoall *a, const struct gr_slots *slots, in
  * All blocks of a run, by token (origin), moved as the exchanges say; messages must be as long as
  * traffic.c says.
  */
-static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus)
+static void check_sizes(enum gr_algo algo, const struct gr_torus *torus)
 {
-    struct gr_alltoall a = {.algo = algo, .torus = *torus};
+    struct gr_sched a = {.algo = algo, .p = gr_torus_size(torus), .torus = *torus};
     struct sizes sizes = {.bytes = 3, .uneven = 0.9, .skewed = 0.2, .factor = 7, .seed = 5};
-    int p = gr_torus_size(torus), lanes = gr_alltoall_lanes(&a), rank, lane, k;
+    int p = a.p, lanes = gr_alltoall_lanes(&a), rank, lane, k;
     int *origin = malloc((size_t) (p * p) * sizeof(int)),
         *next = malloc((size_t) (p * p) * sizeof(int));
     double *weights = malloc((size_t) p * sizeof(double));
@@ -92,12 +92,12 @@ static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus
                 struct gr_exchange e, theirs;
                 double bytes = 0;
 
-                a.rank = rank;
+                a.pos = rank;
                 e = gr_alltoall_step(&a, lane, tick);
                 if (e.to < 0) {
                     continue;
                 }
-                a.rank = e.from;
+                a.pos = e.from;
                 theirs = gr_alltoall_step(&a, lane, tick);
                 for (k = 0; k < gr_slots_count(&a, &e.slots); k++) {
                     bytes += 3 * weights[origin[rank * p + slot_at(&a, &e.slots, k)]];
@@ -125,11 +125,11 @@ static void check_sizes(enum gr_alltoall_algo algo, const struct gr_torus *torus
 
 static void sizes_are_those_of_the_blocks(void **state)
 {
-    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 3, .dims = {8, 4, 12}});
-    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 2, .dims = {16, 12}});
-    check_sizes(GR_ALLTOALL_SUH_SHIN, &(struct gr_torus) {.ndims = 4, .dims = {4, 8, 2, 4}});
-    check_sizes(GR_ALLTOALL_ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 4, 7}});
-    check_sizes(GR_ALLTOALL_ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 4, 6}, .mesh = 5});
+    check_sizes(GR_ALGO_SUH_SHIN, &(struct gr_torus) {.ndims = 3, .dims = {8, 4, 12}});
+    check_sizes(GR_ALGO_SUH_SHIN, &(struct gr_torus) {.ndims = 2, .dims = {16, 12}});
+    check_sizes(GR_ALGO_SUH_SHIN, &(struct gr_torus) {.ndims = 4, .dims = {4, 8, 2, 4}});
+    check_sizes(GR_ALGO_ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 4, 7}});
+    check_sizes(GR_ALGO_ORDERED, &(struct gr_torus) {.ndims = 3, .dims = {5, 4, 6}, .mesh = 5});
 }
 
 static void weights_are_as_asked(void **state)

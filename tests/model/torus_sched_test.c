@@ -5,6 +5,7 @@
  */
 #include "sched/sched.h"
 
+#include "route.h"
 #include "sanitizer/sanitizer.h"
 #include "rng.h"
 #include "symbolic.h"
@@ -51,7 +52,7 @@ static int use_links(const struct gr_sched *s, const struct gr_step *t, uint8_t 
 {
     int hops[GR_MAX_DIMS], at = s->pos, d, again = 0;
 
-    gr_sched_route(s, t, hops);
+    route_of(s, t->to[0], hops);
     for (d = 0; d < torus.ndims; d++) {
         for (; 0 != hops[d]; hops[d] -= hops[d] > 0 ? 1 : -1) {
             again += used[gr_torus_link(&torus, at, d, hops[d] > 0)]++;
