@@ -39,7 +39,7 @@ struct gr_algorithm {
     unsigned traits; /* of enum gr_trait */
     /* Whether it suits a torus (NULL: none is known) of p ranks. NULL: it suits any. */
     int (*fits)(int p, const struct gr_torus *torus);
-    /* ---- steps, gr_sched_len() and gr_sched_step() ---- */
+    /* ---- steps of two ranks and more: gr_sched_len() and gr_sched_step() ---- */
     uint32_t (*len)(const struct gr_sched *s);
     struct gr_step (*step)(const struct gr_sched *s, uint32_t i);
     /* Its links, at most. The torus may be unknown (ndims 0) where it suits that. */
@@ -140,7 +140,7 @@ static inline int gr_place_at(int n, int bits, int place)
 static inline uint32_t gr_halving_message_chunks(int p, const struct gr_torus *torus)
 {
     (void) torus;
-    return 1 == p ? 1 : 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;
+    return 0 == (p & (p - 1)) ? (uint32_t) p / 2 : (uint32_t) p;
 }
 
 /* Add the link from, or to, a position. */

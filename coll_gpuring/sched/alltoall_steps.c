@@ -114,17 +114,13 @@ static uint32_t exchanges_len(const struct gr_sched *s)
     struct gr_exchange e;
     uint32_t left = UINT32_MAX;
 
-    if (1 == s->p) {
-        return 1;
-    }
     (void) find_exchange(s, &left, &e);
     return 1 + (UINT32_MAX - left) + (uint32_t) s->p;
 }
 
 static struct gr_step exchanges_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_step t = gr_step_make(GR_STORE | (1 == s->p ? GR_FINAL : 0), GR_IN,
-                                    1 == s->p ? GR_OUT : GR_TMP, 0, 0);
+    struct gr_step t = gr_step_make(GR_STORE, GR_IN, GR_TMP, 0, 0);
     uint32_t ticks = find_most(s->algo, s->p, &s->torus).parts;
     struct gr_exchange e;
 

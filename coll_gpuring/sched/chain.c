@@ -12,7 +12,7 @@
 
 uint32_t gr_chain_len(const struct gr_sched *s)
 {
-    return 1 == s->p && GR_COLL_BCAST == s->coll ? 0 : s->nchunks;
+    return s->nchunks;
 }
 
 static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)

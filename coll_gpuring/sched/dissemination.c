@@ -166,29 +166,24 @@ static void other_step(const struct gr_sched *s, const struct place *at, int i, 
     gr_step_from(s, t, position(at, at->node, 0));
 }
 
-static uint32_t chunk_len(const struct gr_sched *s, const struct place *at)
+static uint32_t chunk_len(const struct place *at)
 {
-    return s->p < 2 ? 1 : 0 == at->local ? leader_len(at) : 2;
+    return 0 == at->local ? leader_len(at) : 2;
 }
 
 static uint32_t dissemination_len(const struct gr_sched *s)
 {
     struct place at = find_place(s);
 
-    return s->nchunks * chunk_len(s, &at);
+    return s->nchunks * chunk_len(&at);
 }
 
 static struct gr_step dissemination_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, i);
     struct place at = find_place(s);
-    uint32_t len = chunk_len(s, &at);
+    uint32_t len = chunk_len(&at), chunk = i / len;
+    struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, chunk, chunk * ticks(&at));
 
-    if (s->p < 2) {
-        return t;
-    }
-    t.first = i / len;
-    t.tick = t.first * ticks(&at);
     if (0 == at.local) {
         leader_step(s, &at, (int) (i % len), &t);
     } else {

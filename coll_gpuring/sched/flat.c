@@ -152,9 +152,6 @@ uint32_t gr_flat_len(const struct gr_sched *s)
 {
     int blocks = GR_COLL_ALLGATHER == s->coll || GR_COLL_REDUCE_SCATTER == s->coll;
 
-    if (1 == s->p) {
-        return GR_COLL_BCAST == s->coll ? 0 : blocks ? 1 : s->nchunks;
-    }
     return blocks ? fans(s) + (uint32_t) s->p - 1 : s->nchunks * star_len(s);
 }
 
@@ -162,10 +159,6 @@ struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
 {
     uint32_t n;
 
-    if (1 == s->p) {
-        /* in blocks: one step, one block */
-        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, 0);
-    }
     if (GR_COLL_ALLGATHER == s->coll) {
         return flat_allgather(s, i);
     }
@@ -180,7 +173,7 @@ struct gr_step gr_flat_step(const struct gr_sched *s, uint32_t i)
 
 uint32_t gr_oneshot_len(const struct gr_sched *s)
 {
-    return (1 == s->p ? 1 : 2) * s->nchunks;
+    return 2 * s->nchunks;
 }
 
 struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i)
@@ -188,9 +181,6 @@ struct gr_step gr_oneshot_step(const struct gr_sched *s, uint32_t i)
     struct gr_step t;
     int k;
 
-    if (1 == s->p) {
-        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, 0);
-    }
     if (0 == i % 2) {
         t = gr_step_make(GR_SEND, GR_IN, GR_OUT, i / 2, i);
         fan_links(s, t.to, &t.nto, 0, 1);
@@ -214,7 +204,7 @@ static uint32_t twoshot_sums(const struct gr_sched *s)
 
 uint32_t gr_twoshot_len(const struct gr_sched *s)
 {
-    return 1 == s->p ? 1 : twoshot_sums(s) + fans(s) - 1 + (uint32_t) s->p - 1;
+    return twoshot_sums(s) + fans(s) - 1 + (uint32_t) s->p - 1;
 }
 
 struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
@@ -222,9 +212,6 @@ struct gr_step gr_twoshot_step(const struct gr_sched *s, uint32_t i)
     uint32_t sums = twoshot_sums(s), own = (uint32_t) gr_rank_at(s, s->pos);
     struct gr_step t;
 
-    if (1 == s->p) {
-        return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, 0);
-    }
     if (i < sums) {
         t = flat_reduce_scatter(s, i);
         if (i == sums - 1) {

@@ -90,7 +90,7 @@ static struct gr_step first_step(const struct gr_sched *s)
 {
     int sums = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP;
 
-    if (1 == s->p || GR_COLL_ALLGATHER == s->coll) {
+    if (GR_COLL_ALLGATHER == s->coll) {
         return gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) s->pos, 0);
     }
     return gr_step_make(s->p % 2 ? GR_STORE : 0, GR_IN, sums, (uint32_t) ((s->pos + 1) % s->p), 0);
@@ -107,7 +107,7 @@ static struct gr_step pat_step(const struct gr_sched *s, uint32_t i)
     uint32_t half = (uint32_t) (ROUND * gr_doubling_rounds(s->p));
     struct gr_step t;
 
-    if (0 == i-- || s->p < 2) { /* alone, there is no other step */
+    if (0 == i--) {
         return first_step(s);
     }
     if (GR_COLL_ALLREDUCE != s->coll || i < half) {
@@ -122,7 +122,7 @@ static struct gr_step pat_step(const struct gr_sched *s, uint32_t i)
 static uint32_t pat_message_chunks(int p, const struct gr_torus *torus)
 {
     (void) torus;
-    return p < 2 ? 1 : (uint32_t) count_blocks(p, 0);
+    return (uint32_t) count_blocks(p, 0);
 }
 
 static double pat_cost(const struct gr_cost_terms *t)

@@ -25,9 +25,6 @@
 
 uint32_t gr_ring_len(const struct gr_sched *s)
 {
-    if (1 == s->p) {
-        return 1;
-    }
     return (uint32_t) (GR_COLL_ALLREDUCE == s->coll ? 2 * s->p - 1 : s->p);
 }
 
@@ -94,9 +91,6 @@ static struct gr_step ring_allgather(const struct gr_sched *s, int i)
 
 struct gr_step gr_ring_step(const struct gr_sched *s, uint32_t i)
 {
-    if (1 == s->p) {
-        return ring_step(s, GR_STORE | GR_FINAL, 0, 0);
-    }
     switch (s->coll) {
     case GR_COLL_ALLREDUCE:
         return ring_allreduce(s, (int) i);

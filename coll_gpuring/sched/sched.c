@@ -130,7 +130,7 @@ uint32_t gr_algo_message_chunks(enum gr_algo algo, enum gr_coll coll, int p,
 {
     const struct gr_algorithm *a = gr_algorithms[algo];
 
-    return NULL != a->message_chunks && GR_BLOCKS == gr_algo_layout(algo, coll)
+    return p > 1 && NULL != a->message_chunks && GR_BLOCKS == gr_algo_layout(algo, coll)
                ? a->message_chunks(p, torus)
                : 1;
 }
@@ -149,12 +149,19 @@ int gr_sched_check(const struct gr_sched *s)
 
 uint32_t gr_sched_len(const struct gr_sched *s)
 {
-    return gr_algorithms[s->algo]->len(s);
+    if (s->p > 1) {
+        return gr_algorithms[s->algo]->len(s);
+    }
+    if (GR_COLL_BCAST == s->coll) {
+        return 0;
+    }
+    return GR_PIPE == gr_algo_layout(s->algo, s->coll) ? s->nchunks : 1;
 }
 
 struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i)
 {
-    return gr_algorithms[s->algo]->step(s, i);
+    return s->p > 1 ? gr_algorithms[s->algo]->step(s, i)
+                    : gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, i);
 }
 
 static void add_peers(const int32_t *ranks, int n, int *peers, int *npeers)

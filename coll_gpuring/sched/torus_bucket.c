@@ -62,9 +62,6 @@ static uint32_t bucket_len(const struct gr_sched *s)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s, most_rows(s->coll));
 
-    if (0 == lane.n) {
-        return 1;
-    }
     /* the last step of the first half is the first of the second */
     return GR_COLL_ALLREDUCE == s->coll ? 2 * half_len(s, &lane) - 1 : half_len(s, &lane);
 }
@@ -132,18 +129,12 @@ static struct gr_step bucket_step(const struct gr_sched *s, uint32_t i)
 {
     const struct gr_torus *t = &s->torus;
     struct gr_torus_lane lane = gr_torus_lane_of(s, most_rows(s->coll));
-    struct gr_step step = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
-    struct bucket_place at;
-    int d, n, q, bits, middle = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP,
-                       ticks = lane.longest - 1;
+    struct gr_step step = gr_step_make(0, GR_IN, GR_OUT, 0, 0);
+    struct bucket_place at = find_bucket_place(s, &lane, i);
+    int d = lane.dims[at.phase], n = t->dims[d];
+    int q = gr_torus_position(t, d, lane.up, gr_torus_coord(t, s->pos, d));
+    int bits, middle = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP, ticks = lane.longest - 1;
 
-    if (0 == lane.n) {
-        return step;
-    }
-    at = find_bucket_place(s, &lane, i);
-    d = lane.dims[at.phase];
-    n = t->dims[d];
-    q = gr_torus_position(t, d, lane.up, gr_torus_coord(t, s->pos, d));
     bits = at.gather ? gather_bits(at.k, n) : scatter_bits(at.k, n);
     step.tick = (uint32_t) ((at.gather ? lane.n - 1 - at.phase : at.phase) * ticks + at.k);
     step.tick += (uint32_t) (GR_COLL_ALLREDUCE == s->coll && at.gather ? lane.n * ticks : 0);

@@ -127,9 +127,6 @@ static int count_children(const struct gr_sched *s, const struct gr_torus_lane *
 /* Steps for one chunk. */
 static uint32_t chunk_len(const struct gr_sched *s, const struct gr_torus_lane *lane)
 {
-    if (0 == lane->n) {
-        return GR_COLL_BCAST == s->coll ? 0 : 1;
-    }
     return (uint32_t) (count_children(s, lane) + (s->pos != s->root));
 }
 
@@ -187,11 +184,8 @@ static struct gr_step mst_step(const struct gr_sched *s, uint32_t i)
     uint32_t len = chunk_len(s, &lane), ticks = (uint32_t) lane.n * ticks_of_dimension(&lane);
     /* a chunk has a step. NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
     uint32_t chunk = i / len;
-    struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, chunk, chunk * ticks);
+    struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, chunk, chunk * ticks);
 
-    if (0 == lane.n) {
-        return t;
-    }
     if (GR_COLL_BCAST == s->coll) {
         bcast_step(s, &lane, (int) (i % len), &t);
     } else {

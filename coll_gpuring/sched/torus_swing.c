@@ -228,7 +228,7 @@ static uint32_t swing_len(const struct gr_sched *s)
 {
     int steps;
 
-    return 1 == s->p ? 1 : 4 * (uint32_t) count_events(s, &steps);
+    return 4 * (uint32_t) count_events(s, &steps);
 }
 
 /*
@@ -238,18 +238,14 @@ static uint32_t swing_len(const struct gr_sched *s)
 static struct gr_step swing_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_torus_lane lane = gr_torus_lane_of(s, GR_MAX_DIMS);
-    struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, 0, 0);
+    struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, 0, 0);
     struct swing_event at;
     int steps, events = count_events(s, &steps), time = (int) i / 2, receives = (int) (i % 2),
                gather = time >= events;
     int e = gather ? 2 * events - 1 - time : time, peer, gives;
 
-    if (1 == s->p) {
-        return t;
-    }
     at = find_event(s, &lane, e);
     peer = peer_of(s, &lane, &at, &gives);
-    t.bits = 0;
     t.tick = (uint32_t) (time + receives);
     t.phase = (uint8_t) gather;
     if (peer < 0 || (at.fold && receives == (gives != gather))) {

@@ -192,7 +192,6 @@ static void up_step(const struct gr_sched *s, const struct tree_links *k, int f,
 static void down_step(const struct gr_sched *s, const struct tree_links *k, int f,
                       struct gr_step *t)
 {
-    t->bits = 0;
     t->operand = (uint8_t) (GR_COLL_BCAST == s->coll && k->parent < 0 ? GR_IN : GR_OUT);
     t->tick += tick_down(s, k, f);
     if (0 == f && k->parent >= 0) {
@@ -252,7 +251,6 @@ static void top_step(const struct gr_sched *s, const struct tree_links *k, int i
     } else if (k->fans > 0) {
         take_fan(s, k, i, t);
     } else {
-        t->bits = 0;
         t->tick += tick_doubling(s, me, 0) - 1;
     }
     if (i == sums - 1) {
@@ -270,9 +268,6 @@ static int is_top(const struct gr_sched *s, const struct tree_links *k)
 
 static int chunk_len(const struct gr_sched *s, const struct tree_links *k)
 {
-    if (1 == s->p) {
-        return GR_COLL_BCAST == s->coll ? 0 : 1;
-    }
     return (is_top(s, k) ? sums_len(k) : up_len(s, k)) + down_len(s, k);
 }
 
@@ -294,15 +289,12 @@ uint32_t gr_two_level_len(const struct gr_sched *s)
 
 struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i)
 {
-    struct gr_step t = gr_step_make(GR_STORE | GR_FINAL, GR_IN, GR_OUT, i, i);
+    struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, 0, 0);
     struct tree_links k;
     int len, n;
 
     if (has_blocks(s)) {
         return gr_two_level_blocks_step(s, i);
-    }
-    if (1 == s->p) {
-        return t;
     }
     k = find_tree_links(s);
     len = chunk_len(s, &k);

@@ -279,12 +279,12 @@ static void spread_sums(const struct gr_sched *s, const struct gr_node_position 
 {
     t->phase = 1;
     t->tick += (uint32_t) i;
-    t->operand = (uint8_t) (1 == s->p ? GR_IN : GR_TMP);
+    t->operand = GR_TMP;
     t->dest = GR_OUT;
     if (i > 0) {
         t->first = (uint32_t) gr_node_other(me, i - 1);
         send_to(s, t, GR_FINAL, (int) t->first);
-    } else if (1 == s->p || me->ranks > 1 || me->folded || me->extra >= 0) { /* not there yet */
+    } else if (me->ranks > 1 || me->folded || me->extra >= 0) { /* not there yet */
         t->first = (uint32_t) s->pos;
         t->bits = GR_STORE | GR_FINAL;
     }
