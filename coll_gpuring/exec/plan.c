@@ -31,7 +31,7 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, 
 {
     size_t chunk = chunk_bytes(r, p, most, nslots);
     uint32_t slice_chunks = gr_algo_slice_chunks(r->algo);
-    struct gr_shape shape = {
+    struct gr_split split = {
         .coll = r->coll,
         .layout = gr_algo_layout(r->algo, r->coll),
         .p = p,
@@ -44,9 +44,8 @@ struct gr_split gr_plan_split(const struct gr_plan_spec *r, int p, size_t most, 
         .align = align_elems(r->elem_bytes, align),
         .slice_chunks = 0 == slice_chunks ? r->slice_chunks : slice_chunks,
     };
-    struct gr_split split;
 
-    gr_split_init(&split, &shape);
+    gr_split_init(&split);
     return split;
 }
 

@@ -83,7 +83,7 @@ void gr_split_list(const struct gr_split *s, struct gr_cells *cells)
     size_t end = 0;
     int b;
 
-    for (b = 0; b < s->nblocks; b++) {
+    for (b = 0; b < s->p; b++) {
         cells[b].begin = NULL != s->displs ? s->displs[b] : end;
         cells[b].count = gr_split_block(s, b);
         cells[b].cell = cell_of(s, cells[b].count);
@@ -113,46 +113,39 @@ static size_t largest_block(const struct gr_split *s)
     size_t most = 0, n;
     int b;
 
-    for (b = 0; b < s->nblocks; b++) {
+    for (b = 0; b < s->p; b++) {
         n = gr_split_block(s, b);
         most = n > most ? n : most;
     }
     return most;
 }
 
-void gr_split_init(struct gr_split *s, const struct gr_shape *shape)
+void gr_split_init(struct gr_split *s)
 {
-    size_t most, cells, chunk_elems = shape->chunk_elems;
+    size_t most, cells, chunk_elems;
 
-    s->layout = shape->layout;
-    s->total = shape->total;
-    s->nblocks = shape->p;
-    s->counts = shape->counts;
-    s->displs = shape->displs;
-    s->block = shape->block;
-    s->last_end = shape->block * (size_t) shape->p;
-    s->nchannels = shape->nchannels;
-    s->nslices = s->nchunks = 1;
-    s->align = chunk_elems < shape->align ? 1 : shape->align;
-    chunk_elems -= chunk_elems % s->align;
-    s->holds[GR_IN] = GR_COLL_ALLGATHER == shape->coll ? GR_HOLDS_OWN : GR_HOLDS_ALL;
-    s->holds[GR_OUT] = GR_COLL_REDUCE_SCATTER == shape->coll ? GR_HOLDS_OWN : GR_HOLDS_ALL;
+    s->align = s->chunk_elems < s->align ? 1 : s->align;
+    s->holds[GR_IN] = GR_COLL_ALLGATHER == s->coll ? GR_HOLDS_OWN : GR_HOLDS_ALL;
+    s->holds[GR_OUT] = GR_COLL_REDUCE_SCATTER == s->coll ? GR_HOLDS_OWN : GR_HOLDS_ALL;
     s->holds[GR_TMP] = GR_HOLDS_ALL;
-    if (GR_BLOCKS == s->layout && GR_COLL_ALLREDUCE == shape->coll) {
+    s->last_end = s->block * (size_t) s->p;
+    if (GR_BLOCKS == s->layout && GR_COLL_ALLREDUCE == s->coll) {
         /* the vector in p blocks of equal size */
         s->counts = s->displs = NULL;
-        s->block = cell_size(s, s->total, (size_t) s->nblocks);
+        s->block = cell_size(s, s->total, (size_t) s->p);
         s->last_end = s->total;
     }
     most = GR_BLOCKS == s->layout ? largest_block(s) : s->total;
-    cells = ceil_div(most, (size_t) shape->nchannels * chunk_elems);
+    chunk_elems = s->chunk_elems - s->chunk_elems % s->align;
+    cells = ceil_div(most, (size_t) s->nchannels * chunk_elems);
     cells = 0 == cells ? 1 : cells;
     assert(cells <= UINT32_MAX);
+    s->nslices = s->nchunks = 1;
     if (GR_BLOCKS == s->layout) {
         s->nslices = (uint32_t) cells;
     } else {
         /* as few slices as can be, of as few chunks */
-        s->nslices = 0 == shape->slice_chunks ? 1 : (uint32_t) ceil_div(cells, shape->slice_chunks);
+        s->nslices = 0 == s->slice_chunks ? 1 : (uint32_t) ceil_div(cells, s->slice_chunks);
         s->nchunks = (uint32_t) ceil_div(cells, s->nslices);
     }
     s->cell = cell_size(s, GR_BLOCKS == s->layout ? s->block : s->total,

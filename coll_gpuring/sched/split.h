@@ -41,49 +41,43 @@ enum gr_holds {
 };
 
 struct gr_split {
-    enum gr_layout layout; /* what its chunks are */
-    size_t total;          /* GR_PIPE: elements of the vector */
-    int nblocks;           /* GR_BLOCKS: ranks */
-    /* elements of each block where counts is NULL; block b begins at b * block */
+    /* what the caller says of the data; zero counts and counts below p are fine */
+    enum gr_coll coll;     /* the collective */
+    enum gr_layout layout; /* gr_algo_layout() */
+    int p;                 /* ranks; GR_BLOCKS: blocks */
+    size_t total;          /* elements of the vector (allreduce, bcast, reduce) */
+    /*
+     * elements per rank (allgather, reduce_scatter_block) where counts is NULL: block b begins at
+     * b * block. gr_split_init() sets it for an allreduce in blocks
+     */
     size_t block;
-    /* with counts NULL: the vector's end; blocks are cut off there (uneven division) */
-    size_t last_end;
-    const size_t *counts; /* elements of each block, or NULL. Not owned */
-    /* first element of each block in GR_HOLDS_ALL, or NULL: one after the other. Not owned */
+    const size_t *counts; /* per rank (allgatherv, reduce_scatter), or NULL. Not owned */
+    /* first element per rank in GR_HOLDS_ALL; NULL: one after the other. Not owned */
     const size_t *displs;
+    uint32_t nchannels; /* shares of each block, one per channel; >= 1 */
+    size_t chunk_elems; /* most elements of a chunk, >= 1 */
+    /*
+     * cells begin at multiples of this many elements from their block's start; >= 1, and dropped to
+     * 1 where it is above chunk_elems
+     */
+    size_t align;
+    /* GR_PIPE: most chunks of a slice (gr_algo_slice_chunks()); 0: all chunks are in one slice */
+    uint32_t slice_chunks;
+
+    /* what gr_split_init() makes of it */
+    size_t last_end;        /* counts NULL: the vector's end, where blocks are cut off */
     enum gr_holds holds[3]; /* by enum gr_space */
-    uint32_t nchannels;     /* shares of each block, one per channel */
     uint32_t nslices;       /* slices of a channel's share */
     uint32_t nchunks;       /* GR_PIPE: chunks of a slice. GR_BLOCKS: 1 */
     size_t cell;            /* elements of a cell where counts is NULL */
-    /* cells begin at multiples of this many elements from their block's start */
-    size_t align;
-};
-
-/* What the caller says of the data; zero counts and counts below p are fine. */
-struct gr_shape {
-    enum gr_coll coll;     /* the collective */
-    enum gr_layout layout; /* gr_algo_layout() */
-    int p;                 /* ranks */
-    size_t total;          /* elements of the vector (allreduce, bcast, reduce) */
-    /* elements per rank (allgather, reduce_scatter_block) where counts is NULL */
-    size_t block;
-    const size_t *counts; /* per rank (allgatherv, reduce_scatter), or NULL */
-    /* per rank, for the space with GR_HOLDS_ALL; NULL: contiguous, in rank order */
-    const size_t *displs;
-    uint32_t nchannels; /* >= 1 */
-    size_t chunk_elems; /* most elements of a chunk, >= 1 */
-    size_t align;       /* elements, >= 1; dropped to 1 where it is above chunk_elems */
-    /* GR_PIPE: most chunks of a slice (gr_algo_slice_chunks()); 0: all chunks are in one slice */
-    uint32_t slice_chunks;
 };
 
 /*
- * Fill the split from the shape. Arrays are referred to, not copied. The split's nchunks belongs
- * into gr_sched.nchunks. With counts but no displs, displacements are found by summing: O(rank) per
- * look-up.
+ * Make the split of what the caller has filled in. Arrays are referred to, not copied. The split's
+ * nchunks belongs into gr_sched.nchunks. With counts but no displs, displacements are found by
+ * summing: O(rank) per look-up.
  */
-void gr_split_init(struct gr_split *split, const struct gr_shape *shape);
+void gr_split_init(struct gr_split *split);
 
 /*
  * Where chunk number `chunk` of (channel, slice) lies in the space. With GR_BLOCKS and

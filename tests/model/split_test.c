@@ -25,7 +25,7 @@ static int has_blocks(enum gr_coll coll)
 }
 
 /* The expected elements of block b and its beginning in the vector, from the shape alone. */
-static struct gr_range block_of(const struct gr_shape *shape, size_t align, int b)
+static struct gr_range block_of(const struct gr_split *shape, size_t align, int b)
 {
     struct gr_range r = {0, shape->total};
     size_t cell;
@@ -59,7 +59,7 @@ static int own_only(enum gr_coll coll, enum gr_space space)
 }
 
 /* One chunk in all spaces. `done`: elements of the block before it. Returns its elements. */
-static size_t check_chunk(const struct gr_shape *shape, const struct gr_split *split,
+static size_t check_chunk(const struct gr_split *shape, const struct gr_split *split,
                           const struct gr_range *block, size_t done, uint32_t channel,
                           uint32_t slice, uint32_t chunk)
 {
@@ -110,7 +110,7 @@ static void check_runs(const struct gr_split *split, int b)
 }
 
 /* One slice of all chunks, or as few slices as can be, of as few chunks. */
-static void check_slices(const struct gr_shape *shape, const struct gr_split *split)
+static void check_slices(const struct gr_split *shape, const struct gr_split *split)
 {
     size_t chunks = split->nchunks,
            most = shape->chunk_elems / split->align * split->align * split->nchannels;
@@ -128,16 +128,16 @@ static void check_slices(const struct gr_shape *shape, const struct gr_split *sp
 }
 
 /* Walk a shape's chunks in the order in which split.h draws them: they tile each block. */
-static void check_shape(const struct gr_shape *shape)
+static void check_shape(const struct gr_split *shape)
 {
-    struct gr_split split;
+    struct gr_split split = *shape;
     struct gr_range block;
     uint32_t channel, slice, chunk, chunks;
     size_t done, count, first;
     int b, nblocks = GR_PIPE == shape->layout ? 1 : shape->p;
 
-    memset(&split, 0xa5, sizeof(split));
-    gr_split_init(&split, shape);
+    memset(&split.last_end, 0xa5, sizeof(split) - offsetof(struct gr_split, last_end));
+    gr_split_init(&split);
     assert_int_equal(split.align, shape->align > shape->chunk_elems ? 1 : shape->align);
     check_slices(shape, &split);
     assert_true(split.nchannels == shape->nchannels && split.nslices >= 1 && split.nchunks >= 1);
@@ -165,9 +165,9 @@ static void check_shape(const struct gr_shape *shape)
 }
 
 /* A random shape; counts and displs have room for MAX_P. */
-static struct gr_shape random_shape(size_t *counts, size_t *displs, size_t most)
+static struct gr_split random_shape(size_t *counts, size_t *displs, size_t most)
 {
-    struct gr_shape s = {.coll = (enum gr_coll) rng_below(&seed, GR_NCOLLS),
+    struct gr_split s = {.coll = (enum gr_coll) rng_below(&seed, GR_NCOLLS),
                          .p = 1 + rng_below(&seed, MAX_P)};
     size_t begin = 0;
     int k;
@@ -202,7 +202,7 @@ static void test_random_shapes(void **state)
     int turn;
 
     for (turn = 0; turn < 60000; turn++) {
-        struct gr_shape s = random_shape(counts, displs, turn % 2 ? 300 : 3000);
+        struct gr_split s = random_shape(counts, displs, turn % 2 ? 300 : 3000);
 
         check_shape(&s);
     }
@@ -224,7 +224,7 @@ static void test_huge_counts(void **state)
         }
         for (coll = 0; coll < GR_NCOLLS; coll++) {
             for (blocks = 0; blocks < 2; blocks++) {
-                struct gr_shape s = {.coll = (enum gr_coll) coll,
+                struct gr_split s = {.coll = (enum gr_coll) coll,
                                      .p = p,
                                      .total = huge * 37 + 5,
                                      .block = huge - 1,
@@ -261,7 +261,7 @@ static void test_more_than_32_bits(void **state)
 
     for (k = 0; k < 3; k++) {
         for (slice_chunks = 0; slice_chunks <= 16; slice_chunks += slice_chunks < 2 ? 1 : 14) {
-            struct gr_shape s = {.coll = GR_COLL_BCAST,
+            struct gr_split s = {.coll = GR_COLL_BCAST,
                                  .layout = GR_PIPE,
                                  .p = 2,
                                  .total = sizes[k].total,
@@ -270,7 +270,8 @@ static void test_more_than_32_bits(void **state)
                                  .align = 1,
                                  .slice_chunks = slice_chunks};
 
-            gr_split_init(&split, &s);
+            split = s;
+            gr_split_init(&split);
             for (channel = 0; channel < 4; channel++) {
                 last = gr_split_at(&split, GR_OUT, channel, split.nslices - 1, split.nchunks - 1);
                 assert_in_range(last.count, 0, s.chunk_elems);
@@ -298,18 +299,20 @@ static void test_ranks_agree(void **state)
     int turn, b, k;
 
     for (turn = 0; turn < 2000; turn++) {
-        struct gr_shape s = random_shape(counts, displs, 500);
+        struct gr_split s = random_shape(counts, displs, 500);
 
         if (GR_BLOCKS != s.layout || NULL == s.displs) {
             continue;
         }
-        gr_split_init(&mine, &s);
+        mine = s;
+        gr_split_init(&mine);
         /* another rank's receive displacements, which MPI lets differ */
         for (k = 0; k < s.p; k++) {
             others[k] = rng_below(&seed, 1000000);
         }
-        s.displs = others;
-        gr_split_init(&theirs, &s);
+        theirs = s;
+        theirs.displs = others;
+        gr_split_init(&theirs);
         assert_int_equal(mine.nslices, theirs.nslices);
         for (b = 0; b < s.p; b++) {
             for (slice = 0; slice < mine.nslices; slice++) {

@@ -91,7 +91,7 @@ struct sym_case {
     size_t block;          /* elements of each rank, or */
     const size_t *counts;  /* elements of rank r */
     const size_t *displs;  /* where they lie in the vector, NULL: one after the other */
-    uint32_t slice_chunks; /* struct gr_shape */
+    uint32_t slice_chunks; /* struct gr_split */
     int in_place;
     int zero_copy; /* results are in the receiver's output as soon as they are sent */
     /*

@@ -134,7 +134,7 @@ static void make_plan(struct sym *w, struct sym_rank *me)
 {
     const struct sym_case *c = w->c;
     int along = gr_algo_is_by_rank(c->algo);
-    struct gr_shape shape = {.coll = c->coll,
+    struct gr_split split = {.coll = c->coll,
                              .layout = sym_layout(c),
                              .p = c->p,
                              .total = c->total,
@@ -148,7 +148,8 @@ static void make_plan(struct sym *w, struct sym_rank *me)
     uint32_t channel;
     int pos;
 
-    gr_split_init(&me->plan.split, &shape);
+    gr_split_init(&split);
+    me->plan.split = split;
     me->plan.slot_elems = c->slot_elems;
     for (channel = 0; channel < c->nchannels; channel++) {
         struct gr_sched *s = &me->plan.sched[channel];

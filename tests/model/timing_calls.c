@@ -149,7 +149,7 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 static void call_begin(struct tc_rank *r)
 {
     const struct tc_job *job = &r->world->job;
-    struct gr_shape shape = {.coll = job->coll,
+    struct gr_split split = {.coll = job->coll,
                              .layout = gr_algo_layout(job->algo, job->coll),
                              .p = r->world->tw.p,
                              .total = job->total,
@@ -168,7 +168,8 @@ static void call_begin(struct tc_rank *r)
     struct gr_timer_links links = {r->in, r->out, r->world->tw.p};
     uint32_t c;
 
-    gr_split_init(&r->plan.split, &shape);
+    gr_split_init(&split);
+    r->plan.split = split;
     r->plan.slot_elems = job->slot_elems;
     for (c = 0; c < job->nchannels; c++) {
         r->plan.sched[c] = sched_of(r, r->rank, c);
