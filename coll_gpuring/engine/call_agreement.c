@@ -2,8 +2,8 @@
 /*
  * Call agreement. Inside a node records go through boards. Between nodes they are combined over
  * host links, which takes a round trip; so short calls there have no agreement (choose.c). The init
- * of a persistent request is no call of its communicator's queue: its records go by point-to-point
- * messages.
+ * of a persistent request is no call of its communicator's queue: its records go by messages, as
+ * the agreement of a set-up does.
  */
 #include "engine/call_agreement.h"
 
@@ -338,91 +338,58 @@ void gr_agreement_explain(struct gr_op *op, char *text, size_t size)
 
 /* ---- by messages ---- */
 
-struct exchange {
-    struct gr_call_record *records;
-    struct gr_message **messages;
-    int n, p, rank;
-};
+/* A value of the dissemination: the number of words of all records, then these; 0: not heard of. */
+static void merge_records(void *mine, const void *heard)
+{
+    const uint64_t *from = heard;
+    uint64_t *to = mine, k;
+
+    for (k = 1; k <= from[0]; k++) {
+        to[k] |= from[k];
+    }
+}
 
 static int exchange_poll(void *ctx, uint64_t *moved)
 {
-    struct exchange *x = ctx;
-    int rc;
-
-    for (; x->n > 0; x->n--, ++*moved) {
-        rc = gr_runtime_test(&x->messages[x->n - 1]);
-        if (1 != rc) {
-            return 0 == rc ? GR_AGAIN : rc;
-        }
-    }
-    return GR_DONE;
+    return gr_dissemination_poll(ctx, moved);
 }
 
-/* Receives were posted first. */
 static void exchange_explain(void *ctx, char *text, size_t size)
 {
-    struct exchange *x = ctx;
-    size_t used = (size_t) snprintf(text, size, "agreement of the init, waits for rank");
-    int r;
-
-    for (r = 0; r < x->p && used < size; r++) {
-        if (r != x->rank && r < x->n && NULL != x->messages[r]) {
-            used += (size_t) snprintf(text + used, size - used, " %d", r);
-        }
-    }
-}
-
-static int exchange_post(struct exchange *x, struct gr_comm *comm, int tag)
-{
-    int r, rc = 0;
-
-    for (r = 0; r < 2 * x->p && 0 == rc; r++) {
-        x->messages[x->n++] = NULL;
-        if (x->rank == r % x->p) {
-            continue;
-        }
-        if (r < x->p) {
-            rc = gr_runtime_receive(comm, &x->records[r], sizeof(x->records[r]), r, tag,
-                                    &x->messages[r]);
-        } else {
-            rc = gr_runtime_send(comm, &x->records[x->rank], sizeof(x->records[0]), r - x->p, tag,
-                                 &x->messages[r]);
-        }
-    }
-    return rc;
+    snprintf(text, size, "agreement of the init, waits for rank %d", gr_dissemination_awaits(ctx));
 }
 
 int gr_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue)
 {
     struct gr_comm *comm = op->comm;
-    int p = comm->size, rc, agreed;
-    struct exchange x = {.p = p, .rank = comm->rank};
-    struct gr_waiting waiting = {comm, gr_calls[op->id].name, op->seq, exchange_explain,
-                                 &x,   queue->shown};
+    struct gr_call_agreement *a = &op->agreement;
+    size_t all = (size_t) comm->size * sizeof(a->record), words = all / sizeof(uint64_t);
+    uint64_t *values = gr_calloc(3 * (1 + words), sizeof(*values));
+    struct gr_dissemination rounds = {.comm = comm,
+                                      .tag = gr_setup_tag(gr_setup_number(queue)),
+                                      .bytes = (1 + words) * sizeof(*values),
+                                      .combine = merge_records};
+    struct gr_waiting waiting = {comm,    gr_calls[op->id].name, op->seq, exchange_explain,
+                                 &rounds, queue->shown};
+    int rc;
 
-    x.records = gr_calloc((size_t) p, sizeof(*x.records));
-    x.messages = gr_calloc(2 * (size_t) p, sizeof(struct gr_message *));
-    if (NULL == x.records || NULL == x.messages) {
-        free(x.records);
-        free(x.messages);
+    if (NULL == values || 0 != reserve_records(a, comm->size)) {
+        free(values);
         return GR_ERR_NOMEM;
     }
-    op->agreement.record.freed = gr_ipc_record(&queue->told);
-    x.records[x.rank] = op->agreement.record;
-    rc = exchange_post(&x, comm, gr_setup_tag(gr_setup_number(queue)));
-    if (0 == rc) {
-        rc = gr_poll_to_end(exchange_poll, &waiting);
-    }
+    a->record.freed = gr_ipc_record(&queue->told);
+    values[0] = words;
+    memcpy((struct gr_call_record *) (values + 1) + comm->rank, &a->record, sizeof(a->record));
+    rounds.mine = values;
+    rounds.sent = values + 1 + words;
+    rounds.heard = values + 2 * (1 + words);
+    rc = gr_dissemination_begin(&rounds);
+    rc = 0 == rc ? gr_poll_to_end(exchange_poll, &waiting) : rc;
     if (0 != rc) {
-        /* Messages may be in flight into the records, which stay. */
+        /* Messages may be in flight from and into the values, which stay. */
         return rc; /* NOLINT(clang-analyzer-unix.Malloc) */
     }
-    rc = reserve_records(&op->agreement, p);
-    if (0 == rc) {
-        memcpy(op->agreement.records, x.records, (size_t) p * sizeof(*x.records));
-    }
-    agreed = apply_records(op, x.records);
-    free(x.records);
-    free(x.messages);
-    return agreed < 0 ? GR_ERR_DIFFER : rc;
+    memcpy(a->records, values + 1, all);
+    free(values);
+    return apply_records(op, a->records) < 0 ? GR_ERR_DIFFER : 0;
 }

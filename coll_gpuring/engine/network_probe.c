@@ -229,11 +229,6 @@ static int exchange_poll(struct exchange *x, uint64_t *moved)
     return 0 == x->comm->rank ? poll_asking(x, moved) : poll_replying(x, moved);
 }
 
-static void exchange_free(struct exchange *x)
-{
-    free(x->train.buffer);
-}
-
 /* ---- the probe ---- */
 
 enum phase { NEW, ASK, MEASURE, TELL };
@@ -475,7 +470,7 @@ void gr_network_end(struct gr_network_probe *probe)
     }
     log_network(probe);
     atomic_store_explicit(&order->state, GR_NETWORK_KNOWN, memory_order_release);
-    exchange_free(&probe->exchange);
+    free(probe->exchange.train.buffer);
     free(probe);
 }
 

@@ -82,11 +82,6 @@ void gr_op_prepared(struct gr_op *op, int rc)
 
 /* ---- the phases: each function returns whether the op has reached another one ---- */
 
-static enum gr_links record_links(const struct gr_op *op)
-{
-    return gr_agreement_links(op->queue);
-}
-
 /*
  * Without links for call records there is no agreement: the host runs the op, and each rank stages
  * the buffers that it has on a device. Between nodes they are links as others, so an op asks for
@@ -95,7 +90,7 @@ static enum gr_links record_links(const struct gr_op *op)
  */
 static void begin_agreement(struct gr_op *op)
 {
-    enum gr_links links = record_links(op);
+    enum gr_links links = gr_agreement_links(op->queue);
 
     if (GR_LINKS_NONE == links) {
         op->phase = GR_OP_RECORD_LINKS;
@@ -125,7 +120,7 @@ static bool take_turn(struct gr_op *op, bool here)
     } else if (NULL != op->setup) {
         op->phase = gr_op_has_agreement(op) ? GR_OP_RECORD_LINKS : GR_OP_SETUP;
     } else if (gr_op_has_agreement(op)) {
-        if (here || GR_LINKS_THERE == record_links(op)) {
+        if (here || GR_LINKS_THERE == gr_agreement_links(op->queue)) {
             begin_agreement(op);
         }
     } else if (NULL == op->exec) {
