@@ -128,12 +128,6 @@ static inline const char *gr_comm_name(const struct gr_comm *comm)
     return NULL == comm->name || '\0' == comm->name[0] ? "a communicator without name" : comm->name;
 }
 
-/* What it makes of the network that was measured between its nodes. */
-static inline struct gr_network_use gr_comm_network_use(const struct gr_comm *comm)
-{
-    return (struct gr_network_use) {comm->rails, comm->oversubscribed};
-}
-
 /* ---- a queue ---- */
 
 /* Progress seen by a waiting rank. All zero at first. */

@@ -116,41 +116,31 @@ static int devices_allowed(const struct gr_transport *transport, char (*names)[G
 }
 
 /*
- * Write to text[size], separated by commas, the devices that a transport may use where the user
- * keeps MPI from some of its interfaces. Returns 1; 0: it may use all, or the user has restricted
- * the transport itself; GR_ERR_NET: none are left.
+ * Set *device to the devices that the network of a rail may use, as gr_net_open() takes them; NULL:
+ * all. Without rails, where the user keeps MPI from some interfaces and has not restricted the
+ * transport itself: those that are left, in text[size]. False: none are.
  */
-static int confine(const struct gr_transport *transport, char *text, size_t size)
+static bool find_devices(int rail, const struct gr_transport *transport, char *text, size_t size,
+                         const char **device)
 {
     char names[GR_NET_RAIL_DEVICES][GR_NET_DEVICE_BYTES];
     bool exclude;
     int n, k, left_out = 0;
 
-    if (NULL == transport->devices || NULL == gr_runtime_interfaces(&exclude)) {
-        return 0;
+    *device = 0 != rail ? rails.name[rail - 1] : NULL;
+    if (0 != rail || NULL == transport->devices || NULL == gr_runtime_interfaces(&exclude)) {
+        return true;
     }
     n = devices_allowed(transport, names, &left_out);
     if (0 == left_out) {
-        return 0;
+        return true;
     }
+    *device = text;
     text[0] = '\0';
     for (k = 0; k < n; k++) {
         snprintf(text + strlen(text), size - strlen(text), "%s%s", 0 == k ? "" : ",", names[k]);
     }
-    return 0 == n ? GR_ERR_NET : 1;
-}
-
-/*
- * Set *device to the devices that a network may use, as gr_net_open() takes them: that of a rail,
- * or for rail 0 what the user's interfaces leave, in text[size]. False: they leave none.
- */
-static bool find_devices(int rail, const struct gr_transport *transport, char *text, size_t size,
-                         const char **device)
-{
-    int confined = 0 == rail ? confine(transport, text, size) : 0;
-
-    *device = 0 != rail ? rails.name[rail - 1] : 1 == confined ? text : NULL;
-    return 0 <= confined;
+    return n > 0;
 }
 
 /*

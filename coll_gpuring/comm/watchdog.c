@@ -208,11 +208,10 @@ static void check_clock(struct gr_watch *watch, unsigned polls, const struct gr_
 
 int gr_watch_vain(struct gr_watch *watch, unsigned each, const struct gr_waiting *waiting)
 {
-    unsigned most = 0 != watch->most && watch->most < each ? watch->most : each,
-             polls = watch->idle - watch->checked;
+    unsigned polls = watch->idle - watch->checked;
     int rc;
 
-    if (polls < most) {
+    if (polls < gr_watch_polls(watch, each)) {
         return gr_failure_check(waiting->comm, false);
     }
     watch->checked = watch->idle;

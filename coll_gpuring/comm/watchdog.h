@@ -16,12 +16,10 @@
 /* Polls without progress before MPI is progressed. */
 unsigned gr_polls_per_progress(void);
 
-/* Whether the next poll without progress is a check; each: as in gr_watch_vain(). */
-static inline bool gr_watch_is_due(const struct gr_watch *watch, unsigned each)
+/* Polls without progress between two checks; each: as in gr_watch_vain(). */
+static inline unsigned gr_watch_polls(const struct gr_watch *watch, unsigned each)
 {
-    unsigned polls = 0 != watch->most && watch->most < each ? watch->most : each;
-
-    return watch->idle + 1 - watch->checked >= polls;
+    return 0 != watch->most && watch->most < each ? watch->most : each;
 }
 
 /* What a rank waits for, for reports. */

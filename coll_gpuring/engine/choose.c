@@ -453,32 +453,25 @@ static int choose(struct gr_comm *comm, struct gr_op *op)
 }
 
 /*
- * Why a call is left to the saved collective: an enum gr_fallback_reason; -1: it is not. Depends
- * only on what all ranks know alike, so not on whether this rank has to pack. A nonblocking call
+ * Depends only on what all ranks know alike, so not on whether this rank has to pack. A nonblocking call
  * that has waited for an agreement is never left: each rank would do that at a different point of
  * its sequence of calls. One without an agreement on a communicator with GPUs is short.
  */
-static int reason_to_leave(const struct gr_comm *comm, const struct gr_op *op)
+bool gr_op_left(const struct gr_comm *comm, struct gr_op *op)
 {
     bool is_possible =
         !comm->gpu || op->persistent || (gr_op_has_agreement(op) && !op->nonblocking);
     size_t most = (size_t) comm->params.value[GR_PARAM_PACK_MIB] << 20;
 
     if (!is_possible || op->agreed.devices) {
-        return -1;
+        return false;
     }
     if (0 == comm->params.value[GR_PARAM_HOST]) {
-        return GR_FALLBACK_HOST;
+        op->fallback = GR_FALLBACK_HOST;
+        return true;
     }
-    return !gr_calls[op->id].reduces && op->data.bytes > most ? GR_FALLBACK_LARGE : -1;
-}
-
-bool gr_op_left(const struct gr_comm *comm, struct gr_op *op)
-{
-    int reason = reason_to_leave(comm, op);
-
-    if (reason >= 0) {
-        op->fallback = (enum gr_fallback_reason) reason;
+    if (!gr_calls[op->id].reduces && op->data.bytes > most) {
+        op->fallback = GR_FALLBACK_LARGE;
         return true;
     }
     return false;

@@ -55,23 +55,18 @@ static struct small_links compact_links(const struct gr_comm *comm)
 
 /*
  * Between nodes a writer learns by messages that it may go on, which take as long as small messages
- * themselves.
+ * themselves: more slots, unless there are as many.
  */
-static bool needs_small(const struct gr_comm *comm)
+static struct small_links small_links(const struct gr_comm *comm)
 {
     const int64_t *value = comm->params.value;
 
-    return NULL != comm->remote && value[GR_PARAM_SLOTS] < GR_SMALL_SLOTS &&
-           value[GR_PARAM_SLOT_BYTES] > GR_SMALL_BYTES;
-}
-
-static struct small_links small_links(const struct gr_comm *comm)
-{
     if (NULL == comm->remote) {
         return compact_links(comm);
     }
-    return needs_small(comm) ? (struct small_links) {GR_SMALL_SLOTS, GR_SMALL_BYTES}
-                             : (struct small_links) {0, 0};
+    return value[GR_PARAM_SLOTS] < GR_SMALL_SLOTS && value[GR_PARAM_SLOT_BYTES] > GR_SMALL_BYTES
+               ? (struct small_links) {GR_SMALL_SLOTS, GR_SMALL_BYTES}
+               : (struct small_links) {0, 0};
 }
 
 /* A record of the process's page for a queue. NULL: no memory. */

@@ -408,6 +408,11 @@ struct gr_network_probe *gr_network_new(struct gr_op_queue *queue, uint32_t numb
     return probe;
 }
 
+static struct gr_network_use use_of(const struct gr_comm *comm)
+{
+    return (struct gr_network_use) {comm->rails, comm->oversubscribed};
+}
+
 struct gr_internode gr_network_terms(const struct gr_comm *comm, const struct gr_network *measured)
 {
     double latency = (double) comm->params.value[GR_PARAM_NODES_LATENCY],
@@ -417,7 +422,7 @@ struct gr_internode gr_network_terms(const struct gr_comm *comm, const struct gr
     if (NULL == comm->remote) {
         return (struct gr_internode) {.nodes = 0};
     }
-    class = gr_network_class(measured, gr_comm_network_use(comm));
+    class = gr_network_class(measured, use_of(comm));
     return (struct gr_internode) {
         .nodes = comm->nodes,
         .ranks = comm->node_ranks,
@@ -436,7 +441,7 @@ const char *gr_comm_network_text(const struct gr_comm *comm, const struct gr_net
     bool none = 0 == latency && 0 == mbit, all = 0 != latency && 0 != mbit;
     char us[32] = "", rate[32] = "", rest[200];
 
-    (void) gr_network_text(measured, gr_comm_network_use(comm), rest, sizeof(rest));
+    (void) gr_network_text(measured, use_of(comm), rest, sizeof(rest));
     if (0 != latency) {
         snprintf(us, sizeof(us), " latency %lld us", latency);
     }

@@ -2,6 +2,8 @@
 /* The questions of network_probe.h, and when each has been asked often enough. */
 #include "engine/network_probe.h"
 
+#include <math.h>
+
 /* How long, and how often, to ask. */
 struct pace {
     double all;   /* seconds for all requests; a reply that takes longer than that is late */
@@ -44,11 +46,6 @@ enum {
     LEAST_MESSAGE = 8 << 10,
     MOST_MESSAGE = 64 << 10
 };
-
-static double max(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static const struct pace *pace_of(const struct gr_network_questions *q)
 {
@@ -96,7 +93,7 @@ static int train_bytes(const struct gr_network_questions *q)
  */
 static double train_took(const struct gr_network_questions *q)
 {
-    return max(q->least - (q->shares_cores ? 0 : q->round_trip), 0);
+    return fmax(q->least - (q->shares_cores ? 0 : q->round_trip), 0);
 }
 
 /* The least time of all replies to the question is known: what follows from it. */
@@ -107,7 +104,7 @@ static void conclude(struct gr_network_questions *q)
         q->result.latency = (float) (1e6 * q->least / 2);
     } else {
         /* no train is faster than a ping: a difference below the clock's ticks means nothing */
-        q->result.mbit = (float) (8e-6 * train_bytes(q) / max(train_took(q), 1e-7));
+        q->result.mbit = (float) (8e-6 * train_bytes(q) / fmax(train_took(q), 1e-7));
     }
 }
 
@@ -119,7 +116,7 @@ static bool is_far(const struct gr_network_questions *q)
 /* Seconds that all requests may take, where replies come in time. */
 static double budget(const struct gr_network_questions *q)
 {
-    return max(pace_of(q)->all, ROUND_TRIPS * q->round_trip);
+    return fmax(pace_of(q)->all, ROUND_TRIPS * q->round_trip);
 }
 
 /* Whether the train has taken so long, beside a round trip, that it says what the rate is. */
@@ -127,7 +124,7 @@ static bool is_enough(const struct gr_network_questions *q)
 {
     const struct pace *pace = pace_of(q);
 
-    return train_took(q) >= max(pace->train, pace->trips * q->round_trip);
+    return train_took(q) >= fmax(pace->train, pace->trips * q->round_trip);
 }
 
 /* Whether the question is to be asked once more. took: the last reply; since: all requests. */
@@ -179,7 +176,7 @@ void gr_network_ask_next(struct gr_network_questions *q, double now)
         /* where there are several, the first may have made the connection, or passed as a burst */
         q->least = q->asked <= 2 || took < q->least ? took : q->least;
     }
-    if (now - q->first > max(GIVE_UP * all, 2 * ROUND_TRIPS * trip)) {
+    if (now - q->first > fmax(GIVE_UP * all, 2 * ROUND_TRIPS * trip)) {
         q->result = (struct gr_network) {0};
         set_question(q, GR_NETWORK_NOTHING, 0);
     } else if (!late && !ask_again(q, took, now - q->begin)) {

@@ -162,9 +162,11 @@ static inline bool is_quiet(const struct gr_op_queue *queue)
 {
     const struct gr_op *op = queue->head;
 
-    return !gr_watch_is_due(&queue->watch, POLLS_PER_CHECK) && NULL != op &&
-           NULL == queue->unposted && GR_OP_RUNNING == op->phase && NULL == queue->finished &&
-           0 == queue->comm->failed && NULL != op->awaited.word &&
+    bool is_due = queue->watch.idle + 1 - queue->watch.checked >=
+                  gr_watch_polls(&queue->watch, POLLS_PER_CHECK);
+
+    return !is_due && NULL != op && NULL == queue->unposted && GR_OP_RUNNING == op->phase &&
+           NULL == queue->finished && 0 == queue->comm->failed && NULL != op->awaited.word &&
            op->awaited.value != atomic_load_explicit(op->awaited.word, memory_order_relaxed);
 }
 

@@ -68,12 +68,6 @@ GR_ALGORITHMS(GR_DECLARE_ALGORITHM)
 
 /* ---- the words that steps are written in ---- */
 
-/* a mod p for a >= -p */
-static inline int gr_mod(int a, int p)
-{
-    return (a + p) % p;
-}
-
 /* The rank at a position. */
 static inline int gr_rank_at(const struct gr_sched *s, int pos)
 {
@@ -84,23 +78,17 @@ static inline int gr_rank_at(const struct gr_sched *s, int pos)
 static inline struct gr_step gr_step_make(int bits, int operand, int dest, uint32_t chunk,
                                           uint32_t tick)
 {
-    struct gr_step t;
+    struct gr_step t = {.bits = (uint8_t) bits,
+                        .operand = (uint8_t) operand,
+                        .dest = (uint8_t) dest,
+                        .first = chunk,
+                        .count = 1,
+                        .tick = tick};
     int k;
 
-    t.bits = (uint8_t) bits;
-    t.operand = (uint8_t) operand;
-    t.dest = (uint8_t) dest;
-    t.nfrom = t.nto = 0;
-    t.before = 0;
-    t.phase = 0;
     for (k = 0; k < GR_FAN; k++) {
         t.from[k] = t.to[k] = -1;
     }
-    t.first = chunk;
-    t.stride = 0;
-    t.count = 1;
-    t.shift = 0;
-    t.tick = tick;
     return t;
 }
 

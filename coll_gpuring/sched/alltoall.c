@@ -20,6 +20,13 @@
  */
 #include "sched/alltoall.h"
 
+/* An exchange in which nothing is done. */
+static struct gr_exchange exchange_none(uint32_t tick)
+{
+    return (struct gr_exchange) {
+        .to = -1, .from = -1, .slots = {.weight = 1, .radix = 1}, .tick = tick};
+}
+
 /* Ticks of dimension d. */
 static uint32_t dimension_ticks(const struct gr_torus *t, int d)
 {
@@ -40,7 +47,7 @@ static uint32_t ordered_ticks(const struct gr_torus *t)
 static struct gr_exchange ordered_step(const struct gr_sched *s, int lane, uint32_t tick)
 {
     const struct gr_torus *t = &s->torus;
-    struct gr_exchange e = gr_exchange_none(tick);
+    struct gr_exchange e = exchange_none(tick);
     int d = 0, extent, line, x, position, step = 0 == lane ? 1 : -1, farthest;
 
     for (e.round = tick; e.round >= dimension_ticks(t, d); d++) {
@@ -240,7 +247,7 @@ static int pick_axis(const struct gr_sched *s, const struct phase_at *at, int *s
 static struct gr_exchange suh_shin_step(const struct gr_sched *s, uint32_t tick)
 {
     const struct gr_torus *t = &s->torus;
-    struct gr_exchange e = gr_exchange_none(tick);
+    struct gr_exchange e = exchange_none(tick);
     struct phase_at at;
     int axis, sum, up, hops, mine;
 

@@ -80,18 +80,4 @@ static inline int gr_slots_count(const struct gr_sched *s, const struct gr_slots
  */
 int gr_alltoall_origin(const struct gr_sched *s, int slot);
 
-/* An exchange in which nothing is done. */
-static inline struct gr_exchange gr_exchange_none(uint32_t tick)
-{
-    struct gr_exchange e;
-
-    e.to = e.from = -1;
-    e.dim = e.hops = 0;
-    e.round = 0;
-    e.slots.weight = e.slots.radix = 1;
-    e.slots.first = e.slots.step = e.slots.count = e.slots.fold = 0;
-    e.tick = tick;
-    return e;
-}
-
 #endif

@@ -17,7 +17,7 @@ uint32_t gr_chain_len(const struct gr_sched *s)
 
 static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
 {
-    int d = gr_mod(s->pos - s->root, s->p); /* my distance from the root */
+    int d = gr_wrap(s->pos - s->root, s->p); /* my distance from the root */
     int bits = (d > 0 ? GR_RECV | GR_STORE : 0) | (d < s->p - 1 ? GR_SEND : 0) | GR_FINAL;
     struct gr_step t = gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
 
@@ -27,7 +27,7 @@ static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
 
 static struct gr_step chain_reduce(const struct gr_sched *s, uint32_t i)
 {
-    int d = gr_mod(s->pos - s->root - 1, s->p); /* my distance from the chain's beginning */
+    int d = gr_wrap(s->pos - s->root - 1, s->p); /* my distance from the chain's beginning */
     int bits = (d > 0 ? GR_RECV | GR_REDUCE : 0) | (d < s->p - 1 ? GR_SEND : GR_STORE | GR_FINAL);
 
     return gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
@@ -38,10 +38,10 @@ struct gr_step gr_chain_step(const struct gr_sched *s, uint32_t i)
     struct gr_step t = GR_COLL_BCAST == s->coll ? chain_bcast(s, i) : chain_reduce(s, i);
 
     if (t.bits & GR_RECV) {
-        gr_step_from(s, &t, gr_mod(s->pos - 1, s->p));
+        gr_step_from(s, &t, gr_wrap(s->pos - 1, s->p));
     }
     if (t.bits & GR_SEND) {
-        gr_step_to(s, &t, gr_mod(s->pos + 1, s->p));
+        gr_step_to(s, &t, gr_wrap(s->pos + 1, s->p));
     }
     return t;
 }

@@ -149,13 +149,8 @@ struct gr_links_count gr_links_doubling(int p, const struct gr_torus *torus)
 
 struct gr_links_count gr_links_torus_doubling(int p, const struct gr_torus *torus)
 {
-    int d, n = 0;
-
     (void) p;
-    for (d = 0; d < torus->ndims; d++) {
-        n += gr_doubling_rounds(torus->dims[d]);
-    }
-    return same(n);
+    return same((int) gr_cost_torus_rounds(torus));
 }
 
 struct gr_links_count gr_links_leaders(int ranks, int between)

@@ -37,7 +37,7 @@ static void fan_links(const struct gr_sched *s, int32_t links[GR_FAN], uint8_t *
     int first = 1 + (int) f * GR_FAN, d;
 
     for (d = first; d < first + GR_FAN && d < s->p; d++) {
-        links[(*n)++] = gr_rank_at(s, gr_mod(s->pos + dir * d, s->p));
+        links[(*n)++] = gr_rank_at(s, gr_wrap(s->pos + dir * d, s->p));
     }
 }
 
@@ -112,7 +112,7 @@ static uint32_t star_len(const struct gr_sched *s)
 /* Take the block of the peer k + 1 before this one. */
 static struct gr_step block_in(const struct gr_sched *s, int k, uint32_t tick)
 {
-    int peer = gr_mod(s->pos - 1 - k, s->p);
+    int peer = gr_wrap(s->pos - 1 - k, s->p);
     struct gr_step t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT,
                                     (uint32_t) gr_rank_at(s, peer), tick);
 
@@ -142,7 +142,7 @@ static struct gr_step flat_reduce_scatter(const struct gr_sched *s, uint32_t i)
     if (i >= sends) {
         return fan_in(s, i - sends, (uint32_t) gr_rank_at(s, s->pos), i, -1);
     }
-    peer = gr_mod(s->pos + 1 + (int) i, s->p);
+    peer = gr_wrap(s->pos + 1 + (int) i, s->p);
     t = gr_step_make(GR_SEND, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), i);
     gr_step_to(s, &t, peer);
     return t;

@@ -24,7 +24,7 @@ struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
     struct gr_step t;
 
     if (k < rounds) {
-        peer = gr_mod(s->pos + 1 + k, s->p);
+        peer = gr_wrap(s->pos + 1 + k, s->p);
         t = gr_step_make(GR_SEND | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), i);
         t.shift = gr_rank_at(s, s->pos) - gr_rank_at(s, peer); /* there, it is the block from me */
         t.phase = 1;
@@ -36,7 +36,7 @@ struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
                             0);
     }
     k -= rounds + 1;
-    peer = gr_mod(s->pos - 1 - k, s->p);
+    peer = gr_wrap(s->pos - 1 - k, s->p);
     t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer),
                      (uint32_t) k + 1);
     t.phase = 1;

@@ -61,7 +61,7 @@ static struct gr_step round_step(const struct gr_sched *s, int gather, uint32_t 
     int sums = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP, last = round == all - 1;
     struct gr_step t = gr_step_make(0, GR_OUT, GR_OUT, 0, (uint32_t) (2 * round + takes + second));
     /* whether I am y, who is nearer to the blocks' owners */
-    int near = gather != takes, peer = gr_mod(s->pos + (near ? 1 << k : -(1 << k)), s->p);
+    int near = gather != takes, peer = gr_wrap(s->pos + (near ? 1 << k : -(1 << k)), s->p);
 
     t.phase = (uint8_t) gather;
     if (!set_run(s, near ? s->pos : peer, k, second, &t)) {

@@ -34,10 +34,10 @@ static struct gr_step ring_step(const struct gr_sched *s, int bits, int b, uint3
     struct gr_step t = gr_step_make(bits, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, b), i);
 
     if (bits & GR_RECV) {
-        gr_step_from(s, &t, gr_mod(s->pos - 1, s->p));
+        gr_step_from(s, &t, gr_wrap(s->pos - 1, s->p));
     }
     if (bits & GR_SEND) {
-        gr_step_to(s, &t, gr_mod(s->pos + 1, s->p));
+        gr_step_to(s, &t, gr_wrap(s->pos + 1, s->p));
     }
     t.phase = (uint8_t) (0 == (bits & GR_REDUCE) && i > 0);
     return t;
@@ -46,7 +46,7 @@ static struct gr_step ring_step(const struct gr_sched *s, int bits, int b, uint3
 static struct gr_step ring_allreduce(const struct gr_sched *s, int i)
 {
     int p = s->p;
-    int b = gr_mod(s->pos - 1 - i % p, p);
+    int b = gr_wrap(s->pos - 1 - i % p, p);
 
     if (0 == i) {
         return ring_step(s, GR_SEND, b, 0);
@@ -65,7 +65,7 @@ static struct gr_step ring_allreduce(const struct gr_sched *s, int i)
 
 static struct gr_step ring_reduce_scatter(const struct gr_sched *s, int i)
 {
-    int b = gr_mod(s->pos - 1 - i, s->p);
+    int b = gr_wrap(s->pos - 1 - i, s->p);
 
     if (0 == i) {
         return ring_step(s, GR_SEND, b, 0);
@@ -78,7 +78,7 @@ static struct gr_step ring_reduce_scatter(const struct gr_sched *s, int i)
 
 static struct gr_step ring_allgather(const struct gr_sched *s, int i)
 {
-    int b = gr_mod(s->pos - i, s->p);
+    int b = gr_wrap(s->pos - i, s->p);
 
     if (0 == i) {
         return ring_step(s, GR_STORE | GR_SEND | GR_FINAL, b, 0);

@@ -93,7 +93,7 @@ static struct tree_node tree_node_of(int p, int pos, int root, int t)
 {
     struct tree_node v;
     int n = p - 1;
-    int d = gr_mod(pos - root, p);
+    int d = gr_wrap(pos - root, p);
     int x, y, side;
 
     v.parent = -1;
@@ -294,14 +294,14 @@ static int chain_at(const struct gr_sched *s, int node, int t, int k)
 {
     int ranks = s->torus.dims[0];
 
-    return node * ranks + gr_mod(chain_first(s, node, t) + (0 == t ? k : -k), ranks);
+    return node * ranks + gr_wrap(chain_first(s, node, t) + (0 == t ? k : -k), ranks);
 }
 
 static int chain_index(const struct gr_sched *s, int node, int t)
 {
     int ranks = s->torus.dims[0], behind = s->pos % ranks - chain_first(s, node, t);
 
-    return gr_mod(0 == t ? behind : -behind, ranks);
+    return gr_wrap(0 == t ? behind : -behind, ranks);
 }
 
 /* My node of tree t: that of my node, with the chain before what is below it. */

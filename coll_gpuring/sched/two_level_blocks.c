@@ -102,23 +102,28 @@ static void double_blocks(const struct gr_sched *s, const struct gr_node_positio
     }
 }
 
-/* What lies before, or behind, the blocks of a node without a place, which it has. */
-static void unfold_blocks(const struct gr_sched *s, const struct gr_node_position *me, int behind,
-                          struct gr_step *t)
+/* The node without a place, mine or the one that folds into it; -1: there is none. */
+static int folded_node(const struct gr_node_position *me)
 {
-    int node = me->folded ? me->node : me->extra, first = behind ? node + 1 : 0,
-        end = behind ? me->nodes : node;
+    return me->folded ? me->node : me->extra;
+}
+
+/* It gets the blocks of the nodes from `first` to before `end`, if any. */
+static void unfold(const struct gr_sched *s, const struct gr_node_position *me, int bits, int first,
+                   int end, struct gr_step *t)
+{
+    int node = folded_node(me);
 
     if (node < 0 || first >= end) {
         return;
     }
     t->phase = 1;
-    t->tick += (uint32_t) (behind + me->folded);
+    t->tick += (uint32_t) me->folded;
     set_run(me, first, end, t);
     if (me->folded) {
-        take_from(s, t, GR_FINAL, gr_node_leader(me, node - 1));
+        take_from(s, t, bits, gr_node_leader(me, node - 1));
     } else {
-        send_to(s, t, GR_FINAL, gr_node_leader(me, node));
+        send_to(s, t, bits, gr_node_leader(me, node));
     }
 }
 
@@ -163,8 +168,10 @@ static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr
     }
     i -= 2 * me->rounds;
     t.tick += (uint32_t) me->rounds;
-    if (i < 2) {
-        unfold_blocks(s, me, i, &t);
+    if (i < 2) { /* what lies before its own blocks, then what lies behind */
+        t.tick += (uint32_t) i;
+        unfold(s, me, GR_FINAL, 0 == i ? 0 : folded_node(me) + 1,
+               0 == i ? folded_node(me) : me->nodes, &t);
         return t;
     }
     t.tick += 3;
@@ -254,25 +261,6 @@ static void halve_sums(const struct gr_sched *s, const struct gr_node_position *
     }
 }
 
-static void unfold_sums(const struct gr_sched *s, const struct gr_node_position *me,
-                        struct gr_step *t)
-{
-    int node = me->folded ? me->node : me->extra;
-
-    if (node < 0) {
-        return;
-    }
-    t->phase = 1;
-    t->operand = GR_TMP;
-    t->tick += (uint32_t) me->folded;
-    set_run(me, node, node + 1, t);
-    if (me->folded) {
-        take_from(s, t, 0, gr_node_leader(me, node - 1));
-    } else {
-        send_to(s, t, 0, gr_node_leader(me, node));
-    }
-}
-
 /* My block, then to each other of my node its own. */
 static void spread_sums(const struct gr_sched *s, const struct gr_node_position *me, int i,
                         struct gr_step *t)
@@ -316,7 +304,8 @@ static struct gr_step reduce_scatter_leader(const struct gr_sched *s,
     i -= 2 * me->rounds;
     t.tick += (uint32_t) me->rounds + 1;
     if (0 == i) {
-        unfold_sums(s, me, &t);
+        t.operand = GR_TMP;
+        unfold(s, me, 0, folded_node(me), folded_node(me) + 1, &t);
         return t;
     }
     t.tick += 2;
