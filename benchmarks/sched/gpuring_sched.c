@@ -221,6 +221,15 @@ static int by_tick(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
+/* Whether a step moves results, or blocks of a collective that has no sums. */
+static int distributes(enum gr_coll coll, const struct gr_step *step)
+{
+    int sums = GR_COLL_ALLREDUCE == coll || GR_COLL_REDUCE_SCATTER == coll ||
+               GR_COLL_REDUCE == coll || GR_COLL_BARRIER == coll;
+
+    return 0 == (step->bits & GR_REDUCE) && (!sums || 0 != (step->bits & GR_FINAL));
+}
+
 /* Compute the steps of one rank. */
 static void fill_lane(struct table *t, struct lane *lane, const struct gr_sched *s)
 {
@@ -235,7 +244,7 @@ static void fill_lane(struct table *t, struct lane *lane, const struct gr_sched 
     }
     for (; NULL != (step = gr_step_walk_get(&w, s)); gr_step_walk_next(&w)) {
         if (0 != step->bits) {
-            lane->entries[lane->n++] = (struct entry) {*step, w.index};
+            lane->entries[lane->n++] = (struct entry) {*step, w.index, distributes(s->coll, step)};
             t->ticks = step->tick >= t->ticks ? step->tick + 1 : t->ticks;
         }
     }

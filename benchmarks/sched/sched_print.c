@@ -43,8 +43,10 @@ static void add_ranks(char *text, const int32_t *ranks, int n)
  * "c3", or "c0..c6/2" for a run of chunks, "c1=c2" where it is stored as c2; with a prime: it is
  * being distributed.
  */
-static void add_chunk(char *text, const struct gr_step *s)
+static void add_chunk(char *text, const struct entry *e)
 {
+    const struct gr_step *s = &e->step;
+
     add(text, "c%u", s->first);
     if (s->count > 1) {
         add(text, "..c%u", s->first + (s->count - 1) * s->stride);
@@ -55,17 +57,19 @@ static void add_chunk(char *text, const struct gr_step *s)
     if (0 != s->shift) {
         add(text, "=c%u", s->first + (uint32_t) s->shift);
     }
-    add(text, "%s", s->phase > 0 ? "'" : "");
+    add(text, "%s", e->distributes ? "'" : "");
 }
 
 /* A matrix cell: the primitive above, what it moves below. */
-static void full_text(char *text, const struct gr_step *s, int line)
+static void full_text(char *text, const struct entry *e, int line)
 {
+    const struct gr_step *s = &e->step;
+
     if (0 == line) {
         add(text, "%s", gr_step_name(s));
         return;
     }
-    add_chunk(text, s);
+    add_chunk(text, e);
     add(text, " ");
     add_ranks(text, s->from, s->nfrom);
     add(text, "%s.%s", s->nfrom > 0 ? ">" : "", s->nto > 0 ? ">" : "");
@@ -79,12 +83,14 @@ static void full_text(char *text, const struct gr_step *s, int line)
 }
 
 /* The same as one word: 3>+c2!>1. */
-static void short_text(char *text, const struct gr_step *s, int line)
+static void short_text(char *text, const struct entry *e, int line)
 {
+    const struct gr_step *s = &e->step;
+
     (void) line;
     add_ranks(text, s->from, s->nfrom);
     add(text, "%s%s", s->nfrom > 0 ? ">" : "", s->bits & GR_REDUCE ? "+" : "");
-    add_chunk(text, s);
+    add_chunk(text, e);
     add(text, "%s%s", s->bits & GR_STORE ? "!" : "", s->nto > 0 ? ">" : "");
     add_ranks(text, s->to, s->nto);
 }
@@ -93,7 +99,7 @@ static void short_text(char *text, const struct gr_step *s, int line)
 
 struct style {
     int lines; /* of a cell */
-    void (*text)(char *text, const struct gr_step *s, int line);
+    void (*text)(char *text, const struct entry *e, int line);
     const char *idle;
     const char *legend;
 };
@@ -116,7 +122,7 @@ static int cell_width(const struct table *t, const struct style *style)
             for (line = 0; line < style->lines; line++) {
                 char text[CELL] = "";
 
-                style->text(text, &t->lanes[r].entries[k].step, line);
+                style->text(text, &t->lanes[r].entries[k], line);
                 width = (int) strlen(text) > width ? (int) strlen(text) : width;
             }
         }
@@ -153,7 +159,7 @@ static void print_grid_line(const struct table *t, const struct style *style, in
         char text[CELL] = "";
 
         if (k < lane->n && lane->entries[k].step.tick == tick) {
-            style->text(text, &lane->entries[k].step, line);
+            style->text(text, &lane->entries[k], line);
         } else if (0 == row && 0 == line) {
             add(text, "%s", style->idle);
         }
@@ -207,14 +213,15 @@ static void print_rank(const struct table *t, int rank)
         const struct gr_step *s = &lane->entries[k].step;
         char chunk[CELL] = "", from[CELL] = "", to[CELL] = "";
 
-        add_chunk(chunk, s);
+        add_chunk(chunk, &lane->entries[k]);
         add_ranks(from, s->from, s->nfrom);
         add_ranks(to, s->to, s->nto);
         printf("  %4u  %-18s  %-8s %-12s %-12s %-7s %-4s  %s%s\n", s->tick, gr_step_name(s), chunk,
                s->nfrom > 0 ? from : "-", s->nto > 0 ? to : "-",
                has_operand(s) ? spaces[s->operand] : "-",
                s->bits & GR_STORE ? spaces[s->dest] : "-",
-               s->phase > 0 ? "distributing" : "reducing", s->bits & GR_FINAL ? ", result" : "");
+               lane->entries[k].distributes ? "distributing" : "reducing",
+               s->bits & GR_FINAL ? ", result" : "");
     }
     if (0 == lane->n) {
         puts("  does nothing");
@@ -235,7 +242,7 @@ static void print_arrow(const struct table *t, int from, int to)
             if (s->to[k] == to) {
                 char text[CELL] = "";
 
-                add_chunk(text, s);
+                add_chunk(text, &lane->entries[i]);
                 if (0 == messages) {
                     printf("    %d -> %d [label=\"", from, to);
                 }

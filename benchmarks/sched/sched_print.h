@@ -12,6 +12,7 @@ struct lane {
     struct entry {
         struct gr_step step;
         uint32_t index;
+        int distributes; /* it moves results, not sums */
     } * entries;
     uint32_t n;
 };

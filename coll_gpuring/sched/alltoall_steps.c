@@ -124,7 +124,6 @@ static struct gr_step exchanges_step(const struct gr_sched *s, uint32_t i)
     uint32_t ticks = find_most(s->algo, s->p, &s->torus).parts;
     struct gr_exchange e;
 
-    t.phase = 1; /* nothing is reduced */
     t.count = (uint32_t) s->p;
     t.stride = 1;
     if (0 == i--) {
@@ -132,7 +131,6 @@ static struct gr_step exchanges_step(const struct gr_sched *s, uint32_t i)
     }
     if (!find_exchange(s, &i, &e)) {
         t = gr_step_make(GR_STORE | GR_FINAL, GR_TMP, GR_OUT, i, gr_alltoall_ticks(s) * ticks);
-        t.phase = 1;
         t.shift = gr_alltoall_origin(s, (int) i) - (int) i;
         return t;
     }

@@ -19,10 +19,8 @@ static struct gr_step chain_bcast(const struct gr_sched *s, uint32_t i)
 {
     int d = gr_wrap(s->pos - s->root, s->p); /* my distance from the root */
     int bits = (d > 0 ? GR_RECV | GR_STORE : 0) | (d < s->p - 1 ? GR_SEND : 0) | GR_FINAL;
-    struct gr_step t = gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
 
-    t.phase = 1;
-    return t;
+    return gr_step_make(bits, GR_IN, GR_OUT, i, i + (uint32_t) d);
 }
 
 static struct gr_step chain_reduce(const struct gr_sched *s, uint32_t i)

@@ -129,7 +129,6 @@ static void release(const struct gr_sched *s, const struct place *at, int f, str
 
     t->bits = GR_SEND | GR_FINAL;
     t->operand = GR_OUT;
-    t->phase = 1;
     t->tick += release_tick(at, f);
     for (n = fan_ranks(at, f, &first), k = 0; k < n; k++) {
         gr_step_to(s, t, position(at, at->node, first + k));
@@ -161,7 +160,6 @@ static void other_step(const struct gr_sched *s, const struct place *at, int i, 
         return;
     }
     t->bits = GR_RECV | GR_STORE | GR_FINAL;
-    t->phase = 1;
     t->tick += release_tick(at, f) + 1;
     gr_step_from(s, t, position(at, at->node, 0));
 }

@@ -59,7 +59,6 @@ static struct gr_step fan_out(const struct gr_sched *s, uint32_t f, int operand,
 {
     struct gr_step t = gr_step_make(GR_SEND | GR_FINAL, operand, GR_OUT, chunk, tick);
 
-    t.phase = 1;
     fan_links(s, t.to, &t.nto, f, 1);
     return t;
 }
@@ -96,7 +95,6 @@ static struct gr_step star_ray(const struct gr_sched *s, uint32_t i, uint32_t ch
     }
     t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, chunk,
                      (chunk + 1) * star_ticks(s) - 1);
-    t.phase = 1;
     gr_step_from(s, &t, s->root);
     return t;
 }
@@ -116,7 +114,6 @@ static struct gr_step block_in(const struct gr_sched *s, int k, uint32_t tick)
     struct gr_step t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT,
                                     (uint32_t) gr_rank_at(s, peer), tick);
 
-    t.phase = 1;
     gr_step_from(s, &t, peer);
     return t;
 }

@@ -27,7 +27,6 @@ struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
         peer = gr_wrap(s->pos + 1 + k, s->p);
         t = gr_step_make(GR_SEND | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer), i);
         t.shift = gr_rank_at(s, s->pos) - gr_rank_at(s, peer); /* there, it is the block from me */
-        t.phase = 1;
         gr_step_to(s, &t, peer);
         return t;
     }
@@ -39,7 +38,6 @@ struct gr_step gr_pairwise_step(const struct gr_sched *s, uint32_t i)
     peer = gr_wrap(s->pos - 1 - k, s->p);
     t = gr_step_make(GR_RECV | GR_STORE | GR_FINAL, GR_IN, GR_OUT, (uint32_t) gr_rank_at(s, peer),
                      (uint32_t) k + 1);
-    t.phase = 1;
     gr_step_from(s, &t, peer);
     return t;
 }

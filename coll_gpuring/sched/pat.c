@@ -63,7 +63,6 @@ static struct gr_step round_step(const struct gr_sched *s, int gather, uint32_t 
     /* whether I am y, who is nearer to the blocks' owners */
     int near = gather != takes, peer = gr_wrap(s->pos + (near ? 1 << k : -(1 << k)), s->p);
 
-    t.phase = (uint8_t) gather;
     if (!set_run(s, near ? s->pos : peer, k, second, &t)) {
         return t; /* nothing to do, but all ranks' steps have the same numbers */
     }

@@ -39,7 +39,6 @@ static struct gr_step ring_step(const struct gr_sched *s, int bits, int b, uint3
     if (bits & GR_SEND) {
         gr_step_to(s, &t, gr_wrap(s->pos + 1, s->p));
     }
-    t.phase = (uint8_t) (0 == (bits & GR_REDUCE) && i > 0);
     return t;
 }
 

@@ -84,7 +84,6 @@ struct gr_step {
     uint8_t nfrom;                    /* links that it receives from: entries of from[] */
     uint8_t nto;                      /* links that it sends to: entries of to[] */
     uint8_t before;                   /* REDUCE: messages that come before the operand, 0..nfrom */
-    uint8_t phase;                    /* for reports: 0 reducing, 1 distributing */
     int32_t from[GR_FAN], to[GR_FAN]; /* ranks of the communicator */
     uint32_t first, stride, count;    /* the chunks first, first + stride, ... of the message */
     /*

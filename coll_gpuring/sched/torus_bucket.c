@@ -140,7 +140,6 @@ static struct gr_step bucket_step(const struct gr_sched *s, uint32_t i)
     step.tick += (uint32_t) (GR_COLL_ALLREDUCE == s->coll && at.gather ? lane.n * ticks : 0);
     step.operand = (uint8_t) (at.gather ? GR_OUT : 0 == at.phase ? GR_IN : middle);
     step.dest = (uint8_t) (at.gather || at.phase == lane.n - 1 ? GR_OUT : middle);
-    step.phase = (uint8_t) at.gather;
     if (at.phase == lane.n - 1 && GR_COLL_ALLREDUCE == s->coll && !at.gather && at.k == n - 1) {
         bits |= GR_SEND; /* the whole sum, on its way back */
         step.tick = (uint32_t) (lane.n * ticks);

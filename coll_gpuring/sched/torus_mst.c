@@ -143,7 +143,6 @@ static void bcast_step(const struct gr_sched *s, const struct gr_torus_lane *lan
 {
     struct branch parent, child;
 
-    t->phase = 1;
     find_branches(s, lane, s->pos == s->root ? i : i - 1, &parent, &child);
     if (0 == i && s->pos != s->root) {
         t->bits = GR_RECV | GR_STORE | GR_FINAL;

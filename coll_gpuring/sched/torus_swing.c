@@ -247,7 +247,6 @@ static struct gr_step swing_step(const struct gr_sched *s, uint32_t i)
     at = find_event(s, &lane, e);
     peer = peer_of(s, &lane, &at, &gives);
     t.tick = (uint32_t) (time + receives);
-    t.phase = (uint8_t) gather;
     if (peer < 0 || (at.fold && receives == (gives != gather))) {
         return t; /* nothing to do, but all ranks' steps have the same numbers */
     }

@@ -193,7 +193,6 @@ static struct gr_step tree_grid_step(const struct gr_sched *s, const struct tree
         return step;
     }
     step.first = 2 * j + (uint32_t) t;
-    step.phase = (uint8_t) down;
     if (!down) {
         tree_up(s, v, &step);
     }

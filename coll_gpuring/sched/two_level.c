@@ -164,7 +164,6 @@ static void give_fan(const struct gr_sched *s, const struct tree_links *k, int f
 {
     int n = k->nothers + k->nnodes - 1 - f * GR_FAN, end = n - GR_FAN;
 
-    t->phase = 1;
     t->bits |= GR_FINAL | (n >= 0 ? GR_SEND : 0);
     for (; n > end && n >= 0; n--) {
         gr_step_to(s, t, below(s, k, n));

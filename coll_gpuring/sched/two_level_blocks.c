@@ -117,7 +117,6 @@ static void unfold(const struct gr_sched *s, const struct gr_node_position *me, 
     if (node < 0 || first >= end) {
         return;
     }
-    t->phase = 1;
     t->tick += (uint32_t) me->folded;
     set_run(me, first, end, t);
     if (me->folded) {
@@ -133,7 +132,6 @@ static void spread_blocks(const struct gr_sched *s, const struct gr_node_positio
 {
     int n;
 
-    t->phase = 1;
     t->tick += (uint32_t) f;
     t->bits = GR_SEND | GR_FINAL;
     set_run(me, 0, me->nodes, t);
@@ -188,7 +186,6 @@ static struct gr_step allgather_other(const struct gr_sched *s, const struct gr_
         send_to(s, &t, GR_FINAL, gr_node_leader(me, me->node));
         return t;
     }
-    t.phase = 1;
     t.tick = (uint32_t) (me->ranks + me->rounds + 4 + gr_fans(me->ranks - 1));
     set_run(me, 0, me->nodes, &t);
     take_from(s, &t, GR_FINAL, gr_node_leader(me, me->node));
@@ -265,7 +262,6 @@ static void halve_sums(const struct gr_sched *s, const struct gr_node_position *
 static void spread_sums(const struct gr_sched *s, const struct gr_node_position *me, int i,
                         struct gr_step *t)
 {
-    t->phase = 1;
     t->tick += (uint32_t) i;
     t->operand = GR_TMP;
     t->dest = GR_OUT;
@@ -323,7 +319,6 @@ static struct gr_step reduce_scatter_other(const struct gr_sched *s,
         send_to(s, &t, 0, gr_node_leader(me, me->node));
         return t;
     }
-    t.phase = 1;
     t.tick = (uint32_t) (2 * sum_fans(me) + me->rounds + me->ranks + 5);
     take_from(s, &t, GR_FINAL, gr_node_leader(me, me->node));
     return t;

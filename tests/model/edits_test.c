@@ -125,7 +125,6 @@ static struct gr_step up_then_down(const struct gr_sched *s, uint32_t i)
         t.nfrom = down ? 0 : t.nfrom;
         t.nto = down ? t.nto : 0;
         t.operand = down ? GR_OUT : GR_IN;
-        t.phase = (uint8_t) down;
     }
     t.tick += down ? ticks : 0;
     return t;

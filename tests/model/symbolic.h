@@ -108,7 +108,7 @@ struct sym_link {
     uint32_t channel;
     uint64_t head, tail;         /* slots read and written */
     size_t elems;                /* sent */
-    uint64_t sent[2][2];         /* slots sent, by tree and phase (0 up, 1 down) */
+    uint64_t sent[2][2];         /* slots sent, by tree and direction (0 up, 1 down) */
     int64_t tick[2];             /* of the last message, by tree; -1: none in this slice */
     uint32_t slice[2], index[2]; /* its sender's slice and step */
 };
@@ -144,7 +144,7 @@ struct sym_rank {
 struct sym_message {
     int from, to;
     uint32_t channel, tick;
-    int tree, phase;
+    int tree;
 };
 
 /* A world of ranks; its memory is used again from run to run. */

@@ -379,14 +379,14 @@ static void send_slot(struct sym_rank *me, struct sym_link *l, const struct gr_s
     w->slots[slot_at(w, l, l->tail)] = (struct sym_slot) {me->fill, s->tick};
     l->tail++;
     l->elems += me->fill;
-    l->sent[tree][s->phase % 2]++;
+    l->sent[tree][GR_FINAL == (s->bits & (GR_FINAL | GR_REDUCE))]++;
     me->sent += me->fill;
     w->last_tick = s->tick > w->last_tick ? s->tick : w->last_tick;
     if (w->trace) {
         w->messages =
             sym_grow(w->messages, &w->messages_room, w->nmessages + 1, sizeof(*w->messages));
         w->messages[w->nmessages++] =
-            (struct sym_message) {l->from, l->to, l->channel, s->tick, tree, s->phase};
+            (struct sym_message) {l->from, l->to, l->channel, s->tick, tree};
     }
 }
 
