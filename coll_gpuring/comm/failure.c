@@ -32,12 +32,6 @@ enum message_kind {
  */
 #define LISTEN_EACH 256
 
-/* Whether kernels of some rank may write to another's buffers. */
-static bool may_write(const struct gr_comm *comm)
-{
-    return comm->gpu;
-}
-
 /*
  * The communicator's key. An id is used again after its communicator is freed, so those of the same
  * id and the same members are counted, which gives the same number on each of these: they have made
@@ -79,10 +73,10 @@ void gr_failure_enlist(struct gr_comm *comm)
 
 bool gr_failure_decided(const struct gr_comm *comm)
 {
-    if (may_write(comm)) {
+    if (comm->gpu) { /* kernels of some rank may write to another's buffers */
         atomic_store_explicit(&comm->process->failures.listens, true, memory_order_relaxed);
     }
-    return may_write(comm);
+    return comm->gpu;
 }
 
 /* Forget what was heard of the communicator with that id. The lock is held. */
@@ -204,7 +198,7 @@ static void tell_out(struct gr_process *process)
     do {
         gr_lock(&f->lock);
         for (comm = f->comms; NULL != comm; comm = comm->next) {
-            if (0 != comm->failed && may_write(comm) && 0 == comm->writing &&
+            if (0 != comm->failed && comm->gpu && 0 == comm->writing &&
                 !atomic_exchange(&comm->out, true)) {
                 gr_runtime_retain(comm); /* another thread may free it */
                 message = message_new(comm, MESSAGE_OUT);

@@ -224,11 +224,6 @@ static int exchange_begin(struct exchange *x, const struct gr_comm *comm, int pe
     return ask(x);
 }
 
-static int exchange_poll(struct exchange *x, uint64_t *moved)
-{
-    return 0 == x->comm->rank ? poll_asking(x, moved) : poll_replying(x, moved);
-}
-
 /* ---- the probe ---- */
 
 enum phase { NEW, ASK, MEASURE, TELL };
@@ -264,25 +259,6 @@ static struct gr_order_network *order_of(const struct gr_op_queue *queue)
     return &queue->comm->network[queue->order];
 }
 
-/* ---- what the process knows ---- */
-
-static struct gr_network recall(struct gr_process *process)
-{
-    struct gr_network network;
-
-    gr_lock(&process->network.lock);
-    network = process->network.network;
-    gr_unlock(&process->network.lock);
-    return network;
-}
-
-static void remember(struct gr_process *process, const struct gr_network *network)
-{
-    gr_lock(&process->network.lock);
-    process->network.network = *network;
-    gr_unlock(&process->network.lock);
-}
-
 /* ---- phases ---- */
 
 static void combine(void *to, const void *from)
@@ -314,8 +290,11 @@ static int begin_rounds(struct gr_network_probe *probe, enum phase phase)
 static int begin_ask(struct gr_network_probe *probe)
 {
     const struct gr_comm *comm = comm_of(probe);
+    struct gr_process_network *known = &comm->process->network;
 
-    probe->news.network = recall(comm->process);
+    gr_lock(&known->lock);
+    probe->news.network = known->network;
+    gr_unlock(&known->lock);
     probe->news.source = gr_network_good(&probe->news.network) ? comm->rank : INT32_MAX;
     probe->news.partner = 0 != comm->remote[0] ? comm->rank : INT32_MAX;
     return begin_rounds(probe, ASK);
@@ -367,7 +346,8 @@ static int poll_phase(struct gr_network_probe *probe, uint64_t *moved)
     case NEW:
         return GR_DONE;
     case MEASURE:
-        return exchange_poll(&probe->exchange, moved);
+        return 0 == comm_of(probe)->rank ? poll_asking(&probe->exchange, moved)
+                                         : poll_replying(&probe->exchange, moved);
     default:
         return gr_dissemination_poll(&probe->rounds, moved);
     }
@@ -468,10 +448,13 @@ static void log_network(const struct gr_network_probe *probe)
 void gr_network_end(struct gr_network_probe *probe)
 {
     struct gr_order_network *order = order_of(probe->queue);
+    struct gr_process_network *known = &comm_of(probe)->process->network;
 
     order->network = probe->news.network;
     if (gr_network_good(&order->network)) {
-        remember(comm_of(probe)->process, &order->network);
+        gr_lock(&known->lock);
+        known->network = order->network;
+        gr_unlock(&known->lock);
     }
     log_network(probe);
     atomic_store_explicit(&order->state, GR_NETWORK_KNOWN, memory_order_release);

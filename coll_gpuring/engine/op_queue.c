@@ -182,11 +182,6 @@ static bool look(struct gr_op_queue *queue, bool here)
     return quiet;
 }
 
-static bool is_idle(struct gr_op_queue *queue)
-{
-    return NULL == first_of(queue) && NULL == queue->finished;
-}
-
 /* Nothing moved: is it time to say so? */
 static void check(struct gr_op_queue *queue, unsigned each)
 {
@@ -269,7 +264,7 @@ struct gr_op_queue *gr_queues_next(struct gr_queue_walk *walk)
     next = walk->list->first;
     if (NULL != last) {
         next = last->next;
-        if (is_idle(last)) {
+        if (NULL == first_of(last) && NULL == last->finished) {
             delist(last);
         }
         gr_unlock(&last->busy);

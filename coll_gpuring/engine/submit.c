@@ -103,13 +103,6 @@ int gr_op_decide(struct gr_op_queue *queue, struct gr_op *op, enum gr_agreement_
 
 /* ---- links ---- */
 
-/* The set-up that the op needs first: for its agreement, or its executor. NULL: no memory. */
-static struct gr_setup *first_setup(struct gr_op_queue *queue, struct gr_op *op, uint32_t number)
-{
-    return gr_op_has_agreement(op) ? gr_agreement_connect(queue, number)
-                                   : op->exec->connect(op, number);
-}
-
 /*
  * State of the links that the op needs first. Links that it sets up in its turn count as there:
  * none are made at the call.
@@ -130,6 +123,7 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
 {
     struct gr_setup **next = &op->setup;
     enum gr_links links;
+    uint32_t number;
 
     op->queue = queue;
     if (gr_network_wanted(from)) {
@@ -143,7 +137,9 @@ static int create_setups(struct gr_op_queue *from, struct gr_op_queue *queue, st
         op->setup_number[GR_SETUP_HOST] = gr_setup_number(from);
     }
     if (GR_LINKS_NONE == links) {
-        op->setup = first_setup(queue, op, gr_setup_number(from));
+        number = gr_setup_number(from);
+        op->setup = gr_op_has_agreement(op) ? gr_agreement_connect(queue, number)
+                                            : op->exec->connect(op, number);
         if (NULL == op->setup) {
             return GR_ERR_NOMEM;
         }

@@ -147,6 +147,12 @@ static struct gr_step exchanges_step(const struct gr_sched *s, uint32_t i)
     return t;
 }
 
+/* The time of an Alltoall whose messages carry share * S bytes on their whole way. */
+static double exchanges_cost(const struct gr_cost_terms *t, double share)
+{
+    return 2 * gr_cost_torus_hops(t->torus) * t->step + share * t->bytes * t->byte;
+}
+
 /* ---- ordered ---- */
 
 static uint32_t ordered_message_chunks(int p, const struct gr_torus *torus)
@@ -157,7 +163,7 @@ static uint32_t ordered_message_chunks(int p, const struct gr_torus *torus)
 /* A quarter of an extent's blocks in each exchange. */
 static double ordered_cost(const struct gr_cost_terms *t)
 {
-    return gr_cost_exchanges(t, gr_cost_torus_hops(t->torus) / 4 + 0.5);
+    return exchanges_cost(t, gr_cost_torus_hops(t->torus) / 4 + 0.5);
 }
 
 /* The neighbours along each dimension, up and down. */
@@ -210,7 +216,7 @@ static uint32_t suh_shin_message_chunks(int p, const struct gr_torus *torus)
 /* Half of all blocks in each round. */
 static double suh_shin_cost(const struct gr_cost_terms *t)
 {
-    return gr_cost_exchanges(t, gr_cost_torus_rounds(t->torus) / 2);
+    return exchanges_cost(t, gr_cost_torus_rounds(t->torus) / 2);
 }
 
 /* Half of each extent, three at most: neighbours, and partners of the exchanges. */

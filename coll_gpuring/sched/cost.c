@@ -32,12 +32,6 @@ double gr_cost_pipeline(const struct gr_cost_terms *t, struct gr_cost_pipe pipe,
            pipe.passes * s * t->byte;
 }
 
-struct gr_cost_pipe gr_cost_two_trees(double height, int allreduce)
-{
-    return allreduce ? (struct gr_cost_pipe) {2 * height, 3, 2}
-                     : (struct gr_cost_pipe) {height, 1.5, 1};
-}
-
 double gr_cost_torus_hops(const struct gr_torus *t)
 {
     double hops = 0;
@@ -58,11 +52,6 @@ double gr_cost_torus_rounds(const struct gr_torus *t)
         rounds += gr_doubling_rounds(t->dims[d]);
     }
     return rounds;
-}
-
-double gr_cost_exchanges(const struct gr_cost_terms *t, double share)
-{
-    return 2 * gr_cost_torus_hops(t->torus) * t->step + share * t->bytes * t->byte;
 }
 
 double gr_cost_with_header(const struct gr_cost_terms *t)
@@ -107,13 +96,6 @@ int gr_cost_ranks_by_node(const struct gr_cost_terms *t)
     return t->torus->nested > 1 ? 0 : gr_cost_ranks_with_nodes(t);
 }
 
-int gr_cost_ranks_of_shots(const struct gr_cost_terms *t)
-{
-    return t->internode->nodes > 1 ? GR_FLAT_RANKS
-           : t->device             ? GR_SHOT_RANKS_DEVICE
-                                   : GR_SHOT_RANKS;
-}
-
 /* ---- links ---- */
 
 static struct gr_links_count same(int n)
@@ -126,13 +108,6 @@ struct gr_links_count gr_links_one(int p, const struct gr_torus *torus)
     (void) p;
     (void) torus;
     return same(1);
-}
-
-struct gr_links_count gr_links_two_trees(int p, const struct gr_torus *torus)
-{
-    (void) p;
-    (void) torus;
-    return same(4);
 }
 
 struct gr_links_count gr_links_all(int p, const struct gr_torus *torus)

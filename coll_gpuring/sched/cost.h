@@ -79,20 +79,11 @@ struct gr_cost_pipe {
 double gr_cost_pipeline(const struct gr_cost_terms *t, struct gr_cost_pipe pipe,
                         size_t *chunk_bytes);
 
-/*
- * The pipeline of two trees of that height: each has half of the chunks, and a rank inside one tree
- * is a leaf of the other.
- */
-struct gr_cost_pipe gr_cost_two_trees(double height, int allreduce);
-
 /* Links that the farthest message passes on rings, one in each dimension: the sum over these. */
 double gr_cost_torus_hops(const struct gr_torus *t);
 
 /* Rounds of doubling, one dimension after the other: the sum over the dimensions. */
 double gr_cost_torus_rounds(const struct gr_torus *t);
-
-/* The time of an Alltoall along a torus whose messages carry share * S bytes on their whole way. */
-double gr_cost_exchanges(const struct gr_cost_terms *t, double share);
 
 /* ---- for cost functions between nodes ---- */
 
@@ -124,9 +115,6 @@ int gr_cost_ranks_with_nodes(const struct gr_cost_terms *t);
 /* The same for one that needs ranks numbered node by node: 0 where they are not. */
 int gr_cost_ranks_by_node(const struct gr_cost_terms *t);
 
-/* For oneshot and twoshot: GR_FLAT_RANKS between nodes, GR_SHOT_RANKS... inside a node. */
-int gr_cost_ranks_of_shots(const struct gr_cost_terms *t);
-
 /* ---- for `links` of a descriptor: formulas that several algorithms have ---- */
 
 /* Rounds in which n can be reached, doubling: log2 n, rounded up. */
@@ -142,9 +130,6 @@ static inline int gr_doubling_rounds(int n)
 
 /* One: rings and chains. */
 struct gr_links_count gr_links_one(int p, const struct gr_torus *torus);
-
-/* Four: the parents and children of a rank in two binary trees. */
-struct gr_links_count gr_links_two_trees(int p, const struct gr_torus *torus);
 
 /* To all others. */
 struct gr_links_count gr_links_all(int p, const struct gr_torus *torus);

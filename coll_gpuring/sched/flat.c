@@ -298,6 +298,14 @@ static int flat_auto_ranks(const struct gr_cost_terms *t)
     return GR_FLAT_RANKS;
 }
 
+/* Of oneshot and twoshot. */
+static int shot_auto_ranks(const struct gr_cost_terms *t)
+{
+    return t->internode->nodes > 1 ? GR_FLAT_RANKS
+           : t->device             ? GR_SHOT_RANKS_DEVICE
+                                   : GR_SHOT_RANKS;
+}
+
 /* One hop per slice, one slice after the other; each rank sends all its data to all ranks. */
 static double oneshot_cost(const struct gr_cost_terms *t)
 {
@@ -361,7 +369,7 @@ const struct gr_algorithm gr_algorithm_oneshot = {
     .links = gr_links_all,
     .cost = oneshot_cost,
     .internode_cost = oneshot_internode_cost,
-    .auto_ranks = gr_cost_ranks_of_shots,
+    .auto_ranks = shot_auto_ranks,
 };
 
 const struct gr_algorithm gr_algorithm_twoshot = {
@@ -374,5 +382,5 @@ const struct gr_algorithm gr_algorithm_twoshot = {
     .links = gr_links_all,
     .cost = twoshot_cost,
     .internode_cost = twoshot_internode_cost,
-    .auto_ranks = gr_cost_ranks_of_shots,
+    .auto_ranks = shot_auto_ranks,
 };

@@ -56,24 +56,6 @@ struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s, int most_rows)
     return lane;
 }
 
-int gr_torus_position(const struct gr_torus *t, int d, int up, int x)
-{
-    if (gr_torus_is_line(t, d)) {
-        return gr_unfold(t->dims[d], x);
-    }
-    return up ? x : (t->dims[d] - x) % t->dims[d];
-}
-
-int gr_torus_coord_at(const struct gr_torus *t, int d, int up, int position)
-{
-    int q = gr_wrap(position, t->dims[d]);
-
-    if (gr_torus_is_line(t, d)) {
-        return gr_fold(t->dims[d], q);
-    }
-    return up ? q : (t->dims[d] - q) % t->dims[d];
-}
-
 int gr_torus_fits(int p, const struct gr_torus *t)
 {
     return NULL != t && t->ndims >= 1 && gr_torus_size(t) == p;

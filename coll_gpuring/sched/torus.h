@@ -46,11 +46,4 @@ struct gr_torus_lane {
  */
 struct gr_torus_lane gr_torus_lane_of(const struct gr_sched *s, int most_rows);
 
-/*
- * A rank's position on the ring that a dimension is, in the channel's direction, and the coordinate
- * at a position.
- */
-int gr_torus_position(const struct gr_torus *t, int d, int up, int x);
-int gr_torus_coord_at(const struct gr_torus *t, int d, int up, int position);
-
 #endif

@@ -112,6 +112,28 @@ static void set_run(const struct gr_sched *s, const struct gr_torus_lane *lane, 
     t->count = (uint32_t) count;
 }
 
+/*
+ * A rank's position on the ring that a dimension is, in the channel's direction, and the coordinate
+ * at a position.
+ */
+static int position_of(const struct gr_torus *t, int d, int up, int x)
+{
+    if (gr_torus_is_line(t, d)) {
+        return gr_unfold(t->dims[d], x);
+    }
+    return up ? x : (t->dims[d] - x) % t->dims[d];
+}
+
+static int coord_at(const struct gr_torus *t, int d, int up, int position)
+{
+    int q = gr_wrap(position, t->dims[d]);
+
+    if (gr_torus_is_line(t, d)) {
+        return gr_fold(t->dims[d], q);
+    }
+    return up ? q : (t->dims[d] - q) % t->dims[d];
+}
+
 /* What step k of a ring of n ranks does: bits, and whose set by position after mine. */
 static int scatter_bits(int k, int n)
 {
@@ -132,7 +154,7 @@ static struct gr_step bucket_step(const struct gr_sched *s, uint32_t i)
     struct gr_step step = gr_step_make(0, GR_IN, GR_OUT, 0, 0);
     struct bucket_place at = find_bucket_place(s, &lane, i);
     int d = lane.dims[at.phase], n = t->dims[d];
-    int q = gr_torus_position(t, d, lane.up, gr_torus_coord(t, s->pos, d));
+    int q = position_of(t, d, lane.up, gr_torus_coord(t, s->pos, d));
     int bits, middle = GR_COLL_ALLREDUCE == s->coll ? GR_OUT : GR_TMP, ticks = lane.longest - 1;
 
     bits = at.gather ? gather_bits(at.k, n) : scatter_bits(at.k, n);
@@ -152,13 +174,13 @@ static struct gr_step bucket_step(const struct gr_sched *s, uint32_t i)
         bits |= GR_FINAL;
     }
     step.bits = (uint8_t) bits;
-    set_run(s, &lane, at.phase,
-            gr_torus_coord_at(t, d, lane.up, at.gather ? q - at.k : q - 1 - at.k), &step);
+    set_run(s, &lane, at.phase, coord_at(t, d, lane.up, at.gather ? q - at.k : q - 1 - at.k),
+            &step);
     if (bits & GR_RECV) {
-        gr_step_from(s, &step, gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q - 1)));
+        gr_step_from(s, &step, gr_torus_at(t, s->pos, d, coord_at(t, d, lane.up, q - 1)));
     }
     if (bits & GR_SEND) {
-        gr_step_to(s, &step, gr_torus_at(t, s->pos, d, gr_torus_coord_at(t, d, lane.up, q + 1)));
+        gr_step_to(s, &step, gr_torus_at(t, s->pos, d, coord_at(t, d, lane.up, q + 1)));
     }
     return step;
 }

@@ -214,9 +214,27 @@ static struct gr_step tree_step(const struct gr_sched *s, uint32_t i)
     return tree_grid_step(s, &v, tree_height(s->p - 1), i);
 }
 
+/* The parents and children of a rank in two binary trees. */
+static struct gr_links_count tree_links(int p, const struct gr_torus *torus)
+{
+    (void) p;
+    (void) torus;
+    return (struct gr_links_count) {4, 4};
+}
+
+/*
+ * The pipeline of two trees of that height: each has half of the chunks, and a rank inside one tree
+ * is a leaf of the other.
+ */
+static struct gr_cost_pipe two_trees(double height, int allreduce)
+{
+    return allreduce ? (struct gr_cost_pipe) {2 * height, 3, 2}
+                     : (struct gr_cost_pipe) {height, 1.5, 1};
+}
+
 static struct gr_cost_pipe tree_pipe(const struct gr_cost_terms *t)
 {
-    return gr_cost_two_trees(gr_doubling_rounds(t->p), GR_COLL_ALLREDUCE == t->coll);
+    return two_trees(gr_doubling_rounds(t->p), GR_COLL_ALLREDUCE == t->coll);
 }
 
 /*
@@ -246,7 +264,7 @@ const struct gr_algorithm gr_algorithm_tree = {
     .traits = GR_TRAIT_ROOTED | GR_TRAIT_PIPELINED,
     .len = tree_len,
     .step = tree_step,
-    .links = gr_links_two_trees,
+    .links = tree_links,
     .pipe = tree_pipe,
     .internode_cost = tree_internode_cost,
 };
@@ -349,8 +367,7 @@ static struct gr_cost_pipe node_tree_pipe(const struct gr_cost_terms *t)
 {
     int ranks = t->torus->dims[0];
 
-    return gr_cost_two_trees(gr_doubling_rounds(t->p / ranks) + ranks - 1,
-                             GR_COLL_ALLREDUCE == t->coll);
+    return two_trees(gr_doubling_rounds(t->p / ranks) + ranks - 1, GR_COLL_ALLREDUCE == t->coll);
 }
 
 /*
@@ -384,7 +401,7 @@ const struct gr_algorithm gr_algorithm_node_tree = {
     .fits = gr_torus_fits,
     .len = node_tree_len,
     .step = node_tree_step,
-    .links = gr_links_two_trees,
+    .links = tree_links,
     .pipe = node_tree_pipe,
     .internode_cost = node_tree_internode_cost,
     .auto_ranks = node_tree_auto_ranks,

@@ -275,7 +275,7 @@ static int has_blocks(const struct gr_sched *s)
     return GR_COLL_ALLGATHER == s->coll || GR_COLL_REDUCE_SCATTER == s->coll;
 }
 
-uint32_t gr_two_level_len(const struct gr_sched *s)
+static uint32_t two_level_len(const struct gr_sched *s)
 {
     struct tree_links k;
 
@@ -286,7 +286,7 @@ uint32_t gr_two_level_len(const struct gr_sched *s)
     return s->nchunks * (uint32_t) chunk_len(s, &k);
 }
 
-struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i)
+static struct gr_step two_level_step(const struct gr_sched *s, uint32_t i)
 {
     struct gr_step t = gr_step_make(0, GR_IN, GR_OUT, 0, 0);
     struct tree_links k;
@@ -373,8 +373,8 @@ const struct gr_algorithm gr_algorithm_two_level = {
     .scratch = GR_BIT(GR_COLL_REDUCE_SCATTER) | GR_BIT(GR_COLL_REDUCE),
     .traits = GR_TRAIT_BY_RANK | GR_TRAIT_ROOTED | GR_TRAIT_OVERWRITES_SENT,
     .fits = gr_torus_fits,
-    .len = gr_two_level_len,
-    .step = gr_two_level_step,
+    .len = two_level_len,
+    .step = two_level_step,
     .links = two_level_links,
     .message_chunks = two_level_message_chunks,
     .cost = two_level_cost,
@@ -452,8 +452,8 @@ const struct gr_algorithm gr_algorithm_doubling = {
     .pipes = GR_BIT(GR_COLL_ALLREDUCE),
     .scratch = GR_BIT(GR_COLL_REDUCE_SCATTER),
     .traits = GR_TRAIT_BY_RANK | GR_TRAIT_OVERWRITES_SENT,
-    .len = gr_two_level_len,
-    .step = gr_two_level_step,
+    .len = two_level_len,
+    .step = two_level_step,
     .links = gr_links_doubling,
     .message_chunks = gr_halving_message_chunks,
     .cost = doubling_cost,

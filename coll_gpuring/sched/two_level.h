@@ -75,10 +75,6 @@ static inline int gr_fans(int links)
     return (links + GR_FAN - 1) / GR_FAN;
 }
 
-/* two-level, and doubling. */
-uint32_t gr_two_level_len(const struct gr_sched *s);
-struct gr_step gr_two_level_step(const struct gr_sched *s, uint32_t i);
-
 /* Allgather and reduce_scatter: two_level_blocks.c. */
 uint32_t gr_two_level_blocks_len(const struct gr_sched *s);
 struct gr_step gr_two_level_blocks_step(const struct gr_sched *s, uint32_t i);
