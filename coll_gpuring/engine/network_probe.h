@@ -74,20 +74,13 @@ struct gr_network_request {
     int32_t window; /* of them in flight */
 };
 
-enum gr_network_question {
-    GR_NETWORK_PING,
-    GR_NETWORK_TRAIN,
-    GR_NETWORK_NOTHING /* the end */
-};
-
 struct gr_network_questions {
     struct gr_network_request request; /* to send next */
     struct gr_network result;          /* so far; at the end all zero: not measured */
 
     /* private */
-    bool shares_cores;                 /* ranks share cores */
-    enum gr_network_question question; /* of the request */
-    int asked;         /* requests of this question and length that were replied to in time */
+    bool shares_cores; /* ranks share cores */
+    int asked;         /* requests of this kind and length that were replied to in time */
     int late;          /* late replies, to all questions */
     double first;      /* seconds: when the first request went out */
     double begin;      /* the same, later by what late replies took */

@@ -35,6 +35,8 @@ static const struct pace shared = {
 #define ROUND_TRIPS 25
 
 enum {
+    PING = 0,               /* for the bytes of a train: none */
+    NOTHING = -1,           /* for the bytes of a train: there is nothing more to ask */
     LAST_TRAINS = 3,        /* trains of the length that says what the rate is */
     MOST_LATE = 2,          /* late replies that are not counted */
     FIRST_TRAIN = 16 << 10, /* bytes of the first train */
@@ -52,9 +54,8 @@ static const struct pace *pace_of(const struct gr_network_questions *q)
     return q->shares_cores ? &shared : &alone;
 }
 
-/* bytes: of a train. */
-static void set_question(struct gr_network_questions *q, enum gr_network_question question,
-                         int bytes)
+/* A train of that many bytes; PING, or NOTHING: the end. */
+static void set_question(struct gr_network_questions *q, int bytes)
 {
     const struct pace *pace = pace_of(q);
     int message = LEAST_MESSAGE;
@@ -62,24 +63,23 @@ static void set_question(struct gr_network_questions *q, enum gr_network_questio
     while (message < MOST_MESSAGE && message * pace->length < bytes) {
         message *= 2;
     }
-    q->question = question;
     q->asked = 0;
     q->least = 0;
     q->request = (struct gr_network_request) {.window = pace->window};
-    switch (question) {
-    case GR_NETWORK_PING:
-        break;
-    case GR_NETWORK_TRAIN:
+    if (NOTHING == bytes) {
+        q->request.count = GR_NETWORK_END;
+    } else if (PING != bytes) {
         q->request.count = bytes / message;
         q->request.bytes = message;
         if (pace->window * message > GR_NETWORK_IN_FLIGHT) {
             q->request.window = GR_NETWORK_IN_FLIGHT / message;
         }
-        break;
-    case GR_NETWORK_NOTHING:
-        q->request.count = GR_NETWORK_END;
-        break;
     }
+}
+
+static bool is_ping(const struct gr_network_questions *q)
+{
+    return 0 == q->request.count;
 }
 
 static int train_bytes(const struct gr_network_questions *q)
@@ -99,7 +99,7 @@ static double train_took(const struct gr_network_questions *q)
 /* The least time of all replies to the question is known: what follows from it. */
 static void conclude(struct gr_network_questions *q)
 {
-    if (GR_NETWORK_PING == q->question) {
+    if (is_ping(q)) {
         q->round_trip = q->least;
         q->result.latency = (float) (1e6 * q->least / 2);
     } else {
@@ -132,7 +132,7 @@ static bool ask_again(const struct gr_network_questions *q, double took, double 
 {
     const struct pace *pace = pace_of(q);
 
-    if (GR_NETWORK_PING == q->question) {
+    if (is_ping(q)) {
         return q->asked < 2 || (q->asked < pace->pings && since < pace->all / 4);
     }
     return (is_far(q) && q->asked < 2) ||
@@ -145,13 +145,13 @@ static void next_question(struct gr_network_questions *q, double since)
     double trip = q->round_trip, took = train_took(q);
     int longer = is_far(q) && took < pace_of(q)->trips * trip / 2 ? 4 : 2;
 
-    if (GR_NETWORK_PING == q->question) {
-        set_question(q, GR_NETWORK_TRAIN, FIRST_TRAIN);
+    if (is_ping(q)) {
+        set_question(q, FIRST_TRAIN);
     } else if (is_enough(q) || train_bytes(q) >= LAST_TRAIN ||
                since + trip + longer * took > budget(q)) {
-        set_question(q, GR_NETWORK_NOTHING, 0);
+        set_question(q, NOTHING);
     } else {
-        set_question(q, GR_NETWORK_TRAIN, longer * train_bytes(q));
+        set_question(q, longer * train_bytes(q));
     }
 }
 
@@ -159,7 +159,7 @@ void gr_network_ask_first(struct gr_network_questions *q, bool shares_cores, dou
 {
     *q = (struct gr_network_questions) {
         .shares_cores = shares_cores, .first = now, .begin = now, .asked_at = now};
-    set_question(q, GR_NETWORK_PING, 0);
+    set_question(q, PING);
 }
 
 void gr_network_ask_next(struct gr_network_questions *q, double now)
@@ -178,7 +178,7 @@ void gr_network_ask_next(struct gr_network_questions *q, double now)
     }
     if (now - q->first > fmax(GIVE_UP * all, 2 * ROUND_TRIPS * trip)) {
         q->result = (struct gr_network) {0};
-        set_question(q, GR_NETWORK_NOTHING, 0);
+        set_question(q, NOTHING);
     } else if (!late && !ask_again(q, took, now - q->begin)) {
         conclude(q);
         next_question(q, now - q->begin);

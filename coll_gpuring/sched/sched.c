@@ -232,28 +232,19 @@ struct gr_links_count gr_algo_links(enum gr_algo algo, int p, const struct gr_to
 
 const char *gr_step_name(const struct gr_step *step)
 {
-    switch (step->bits & 15) {
-    case 0:
-        return "nop";
-    case GR_STORE:
-        return "copy";
-    case GR_SEND:
-        return "send";
-    case GR_STORE | GR_SEND:
-        return "copySend";
-    case GR_RECV | GR_STORE:
-        return "recv";
-    case GR_RECV | GR_SEND:
-        return "recvSend";
-    case GR_RECV | GR_STORE | GR_SEND:
-        return "recvCopySend";
-    case GR_RECV | GR_REDUCE | GR_STORE:
-        return "recvReduceCopy";
-    case GR_RECV | GR_REDUCE | GR_SEND:
-        return "recvReduceSend";
-    case GR_RECV | GR_REDUCE | GR_STORE | GR_SEND:
-        return "recvReduceCopySend";
-    default:
-        return "invalid";
-    }
+    static const char *const names[GR_FINAL] = {
+        [0] = "nop",
+        [GR_STORE] = "copy",
+        [GR_SEND] = "send",
+        [GR_STORE | GR_SEND] = "copySend",
+        [GR_RECV | GR_STORE] = "recv",
+        [GR_RECV | GR_SEND] = "recvSend",
+        [GR_RECV | GR_STORE | GR_SEND] = "recvCopySend",
+        [GR_RECV | GR_REDUCE | GR_STORE] = "recvReduceCopy",
+        [GR_RECV | GR_REDUCE | GR_SEND] = "recvReduceSend",
+        [GR_RECV | GR_REDUCE | GR_STORE | GR_SEND] = "recvReduceCopySend",
+    };
+    const char *name = names[step->bits % GR_FINAL];
+
+    return NULL == name ? "invalid" : name;
 }

@@ -146,34 +146,26 @@ static void spread_blocks(const struct gr_sched *s, const struct gr_node_positio
 static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr_node_position *me,
                                        int i)
 {
+    int fold = i - me->ranks, round = fold - 1, back = round - 2 * me->rounds;
     struct gr_step t = gr_step_make(0, GR_OUT, GR_OUT, 0, (uint32_t) me->ranks);
 
-    if (i < me->ranks) {
+    if (fold < 0) {
         t.operand = GR_IN;
         gather(s, me, i, &t);
-        return t;
-    }
-    i -= me->ranks;
-    if (0 == i) {
+    } else if (0 == fold) {
         fold_blocks(s, me, &t);
-        return t;
+    } else if (back < 0) {
+        t.tick += 1;
+        double_blocks(s, me, round / 2, round % 2, &t);
+    } else if (back < 2) { /* what lies before its own blocks, then what lies behind */
+        int node = folded_node(me);
+
+        t.tick += (uint32_t) (me->rounds + 1 + back);
+        unfold(s, me, GR_FINAL, 0 == back ? 0 : node + 1, 0 == back ? node : me->nodes, &t);
+    } else {
+        t.tick += (uint32_t) me->rounds + 4;
+        spread_blocks(s, me, back - 2, &t);
     }
-    i -= 1;
-    t.tick += 1;
-    if (i < 2 * me->rounds) {
-        double_blocks(s, me, i / 2, i % 2, &t);
-        return t;
-    }
-    i -= 2 * me->rounds;
-    t.tick += (uint32_t) me->rounds;
-    if (i < 2) { /* what lies before its own blocks, then what lies behind */
-        t.tick += (uint32_t) i;
-        unfold(s, me, GR_FINAL, 0 == i ? 0 : folded_node(me) + 1,
-               0 == i ? folded_node(me) : me->nodes, &t);
-        return t;
-    }
-    t.tick += 3;
-    spread_blocks(s, me, i - 2, &t);
     return t;
 }
 
@@ -277,35 +269,26 @@ static void spread_sums(const struct gr_sched *s, const struct gr_node_position 
 static struct gr_step reduce_scatter_leader(const struct gr_sched *s,
                                             const struct gr_node_position *me, int i)
 {
-    int fans = sum_fans(me);
+    int fans = sum_fans(me), fold = i - fans, round = fold - 1, back = round - 2 * me->rounds;
     struct gr_step t = gr_step_make(0, me->ranks > 1 ? GR_TMP : GR_IN, GR_TMP, 0, 1);
 
-    if (i < fans) { /* those with a place wait for the folded ones, which have fans of their own */
+    if (fold < 0) { /* those with a place wait for the folded ones, which have fans of their own */
         t.tick += me->folded ? 0 : (uint32_t) fans + 1;
         sum_fan(s, me, i, &t);
-        return t;
-    }
-    i -= fans;
-    t.tick += (uint32_t) fans;
-    if (0 == i) {
+    } else if (0 == fold) {
+        t.tick += (uint32_t) fans;
         fold_sums(s, me, &t);
-        return t;
-    }
-    i -= 1;
-    t.tick += (uint32_t) fans + 1;
-    if (i < 2 * me->rounds) {
-        halve_sums(s, me, i / 2, i % 2, &t);
-        return t;
-    }
-    i -= 2 * me->rounds;
-    t.tick += (uint32_t) me->rounds + 1;
-    if (0 == i) {
+    } else if (back < 0) {
+        t.tick += (uint32_t) (2 * fans + 1);
+        halve_sums(s, me, round / 2, round % 2, &t);
+    } else if (0 == back) {
         t.operand = GR_TMP;
+        t.tick += (uint32_t) (2 * fans + me->rounds + 2);
         unfold(s, me, 0, folded_node(me), folded_node(me) + 1, &t);
-        return t;
+    } else {
+        t.tick += (uint32_t) (2 * fans + me->rounds + 4);
+        spread_sums(s, me, back - 1, &t);
     }
-    t.tick += 2;
-    spread_sums(s, me, i - 1, &t);
     return t;
 }
 
