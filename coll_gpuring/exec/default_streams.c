@@ -3,11 +3,7 @@
 #include "exec/default_streams.h"
 
 #include "comm/devices.h"
-#include "comm/process.h"
-#include "comm/runtime.h"
 #include "exec/op.h"
-
-#include "base/errors.h"
 
 /* ---- points ---- */
 

@@ -5,7 +5,6 @@
 #include "base/cma.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* The half of a message that is not offered ends at a page. */

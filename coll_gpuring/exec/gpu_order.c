@@ -4,25 +4,13 @@
  * order the ranks form rings. Rank 0 decides the order for all, since each process might see other
  * distances between devices (in containers, say), and rings must be the same everywhere.
  */
-#include "comm/comm.h"
 #include "comm/devices.h"
-#include "comm/net_links.h"
-#include "comm/params.h"
-#include "comm/process.h"
-#include "comm/runtime.h"
 #include "exec/op.h"
 #include "exec/setup.h"
 
-#include "base/errors.h"
 #include "base/memory.h"
-#include "cuda/device.h"
-#include "exec/gpu/team.h"
-#include "sched/protocol.h"
 #include "topo/gpus.h"
-#include "topo/torus.h"
-#include "tune/constants.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,7 @@
 /* The host backend of host.h. */
 #include "exec/host.h"
 
-#include "base/errors.h"
-
 #include <assert.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* Most bytes of a sender's message in the bounce buffer: they stay in the cache until combined. */

@@ -19,7 +19,6 @@
 #include "exec/label.h"
 #include "exec/reduce.h"
 #include "exec/stepper.h"
-#include "link/fifo.h"
 
 /*
  * Bytes of the buffer that messages of other ranks are fetched to before they are reduced; and the

@@ -38,7 +38,6 @@
 #include "exec/label.h"
 #include "exec/reduce.h"
 #include "link/board.h"
-#include "sched/sched.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,11 +3,6 @@
 #include "exec/op.h"
 
 #include "comm/failure.h"
-#include "comm/runtime.h"
-#include "exec/label.h"
-
-#include "base/errors.h"
-#include "sched/sched.h"
 
 #include <stdio.h>
 

@@ -17,6 +17,8 @@
  * A queue is driven by one thread at a time: the blocking call that waits,
  * gr_runtime_progress(), or the progress thread. No thread holds a queue while it progresses Open
  * MPI.
+ *
+ * Files that include this header do not repeat what it includes.
  */
 #ifndef GR_EXEC_OP_H
 #define GR_EXEC_OP_H
@@ -39,10 +41,6 @@
 #include "link/ipc_cache.h"
 #include "sched/protocol.h"
 #include "tune/select.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct gr_messages;
 struct gr_network_probe;

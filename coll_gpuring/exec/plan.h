@@ -5,7 +5,6 @@
 
 #include "exec/stepper.h"
 #include "link/team.h"
-#include "sched/split.h"
 
 /* A call in the terms of schedules. The plan refers to its arrays and does not copy them. */
 struct gr_plan_spec {

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Executor: kernels on a device (exec/gpu/op.h). */
 #include "exec/default_streams.h"
-#include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/plan.h"
 #include "exec/setup.h"
 #include "exec/step_timing.h"
 
-#include "base/errors.h"
 #include "base/text.h"
-#include "cuda/device.h"
-#include "exec/gpu/args.h"
-#include "exec/gpu/kernels.h"
-#include "exec/gpu/op.h"
-#include "exec/gpu/team.h"
-#include "sched/protocol.h"
-#include "sched/sched.h"
-#include "sched/step.h"
 #include "timing/timeline.h"
 #include "timing/timer.h"
 

@@ -2,29 +2,17 @@
 /* Executor: steps over links in host memory, a plan and the stepper on it. */
 #include "exec/run_host.h"
 
-#include "comm/collectives.h"
-#include "comm/comm.h"
-#include "comm/net_links.h"
-#include "comm/runtime.h"
-#include "exec/host.h"
-#include "exec/label.h"
 #include "exec/op.h"
 #include "exec/setup.h"
 #include "exec/step_timing.h"
 
-#include "base/errors.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "link/fifo.h"
-#include "sched/groups.h"
-#include "sched/sched.h"
-#include "sched/step.h"
 #include "timing/timeline.h"
 #include "timing/timer.h"
 #include "tune/terms.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

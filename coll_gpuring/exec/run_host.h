@@ -10,13 +10,6 @@
 #include "exec/executor.h"
 #include "exec/plan.h"
 #include "exec/reduce.h"
-#include "exec/stepper.h"
-
-#include "link/team.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct gr_op;
 struct gr_setup;

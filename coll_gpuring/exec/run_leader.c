@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Executor: one kernel for all ranks that share a device (exec/gpu/leader.h). */
-#include "comm/comm.h"
-#include "comm/process.h"
-#include "comm/runtime.h"
 #include "exec/default_streams.h"
-#include "exec/executor.h"
 #include "exec/op.h"
 #include "exec/run_host.h"
 
-#include "base/errors.h"
 #include "base/text.h"
-#include "cuda/device.h"
-#include "exec/gpu/leader.h"
-#include "link/team.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 

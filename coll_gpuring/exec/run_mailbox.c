@@ -6,18 +6,8 @@
  * before; with GPUs, the executors of the ops before it are not known until then, and so not
  * whether they post. A persistent request has boards of its own.
  */
-#include "comm/runtime.h"
-#include "exec/executor.h"
-#include "exec/grouped.h"
-#include "exec/label.h"
-#include "exec/mailbox.h"
 #include "exec/op.h"
-#include "exec/plan.h"
 #include "exec/run_host.h"
-
-#include "base/errors.h"
-
-#include "sched/groups.h"
 
 /* Whether the op posts when its turn has come, instead of when it is queued. */
 static bool posts_in_turn(const struct gr_op *op)

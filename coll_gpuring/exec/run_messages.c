@@ -8,14 +8,8 @@
  *
  * One tag is enough: the ops of a queue run in call order.
  */
-#include "comm/collectives.h"
-#include "comm/runtime.h"
-#include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/plan.h"
-#include "exec/reduce.h"
 
-#include "base/errors.h"
 #include "base/memory.h"
 
 #include <stdio.h>

@@ -4,22 +4,9 @@
  * (exec/staged.h). mpi/ has put pinned memory in the place of buffers on a device, and
  * op->data.staged says where what lies in it belongs.
  */
-#include "comm/collectives.h"
-#include "comm/comm.h"
-#include "comm/params.h"
-#include "comm/runtime.h"
 #include "exec/default_streams.h"
-#include "exec/executor.h"
 #include "exec/op.h"
-#include "exec/plan.h"
 #include "exec/run_host.h"
-#include "exec/staged.h"
-
-#include "base/errors.h"
-#include "cuda/device.h"
-#include "cuda/stream.h"
-#include "link/team.h"
-#include "sched/sched.h"
 
 #include <string.h>
 

@@ -16,15 +16,9 @@
  */
 #include "exec/setup.h"
 
-#include "comm/comm.h"
-#include "comm/process.h"
-#include "comm/runtime.h"
 #include "exec/op.h"
 
-#include "base/errors.h"
 #include "base/memory.h"
-#include "exec/gpu/leader.h"
-#include "link/connect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,13 +11,7 @@
 
 #include "cuda/device.h"
 #include "exec/gpu/team.h"
-#include "link/fifo.h"
-#include "link/team.h"
 #include "net/link.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct gr_comm;
 struct gr_gpu;

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages about set-ups: what they wait for, and why they failed. */
-#include "comm/comm.h"
-#include "comm/net_links.h"
-#include "comm/params.h"
-#include "comm/runtime.h"
 #include "exec/setup.h"
-
-#include "base/errors.h"
-#include "cuda/memory.h"
-#include "link/team.h"
-#include "sched/sched.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,6 @@
 /* The messages of set-ups. Each set-up has tags of its own. */
 #include "exec/setup.h"
 
-#include "comm/runtime.h"
-
-#include "base/errors.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

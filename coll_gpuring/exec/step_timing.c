@@ -12,12 +12,9 @@
 #include "comm/params.h"
 #include "comm/runtime.h"
 #include "exec/plan.h"
-#include "exec/stepper.h"
 
-#include "base/errors.h"
 #include "base/memory.h"
 #include "exec/gpu/args.h"
-#include "link/team.h"
 #include "timing/port.h"
 #include "timing/timeline.h"
 #include "timing/timer.h"

@@ -12,10 +12,8 @@
 #include "exec/gpu/team.h"
 
 #include "base/memory.h"
-#include "cuda/memory.h"
 #include "cuda/device.h"
 #include "cuda/stream.h"
-#include "link/team.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* A rank's part of a call with a leader (leader.h). */
 #include "exec/gpu/leader.h"
 
-#include "base/errors.h"
 #include "base/memory.h"
 #include "base/system.h"
 #include "cuda/device.h"

@@ -49,7 +49,6 @@
 #define GR_EXEC_GPU_LEADER_H
 
 #include "exec/gpu/leader_state.h"
-#include "exec/plan.h"
 
 /* The collectives that a leader's kernel can do (kernels/leader.cuh). */
 #define GR_LEADER_COLLS (GR_BLOCK_COLLS | GR_ROOTED_COLLS | GR_BIT(GR_COLL_ALLTOALL))

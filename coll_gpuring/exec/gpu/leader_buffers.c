@@ -2,9 +2,7 @@
 /* A rank's own buffers in a call with a leader (leader.h): where they are, and what is copied. */
 #include "exec/gpu/leader.h"
 
-#include "base/errors.h"
 #include "cuda/device.h"
-#include "cuda/memory.h"
 #include "cuda/stream.h"
 
 #include <string.h>

@@ -8,14 +8,6 @@
 
 #include "exec/gpu/leader_args.h"
 #include "exec/gpu/state.h"
-#include "exec/plan.h"
-#include "link/board.h"
-#include "link/gpu_pool.h"
-#include "link/ipc_cache.h"
-#include "link/team.h"
-
-#include <stdatomic.h>
-#include <stdint.h>
 
 /* Where a rank is in a call. */
 enum gr_leader_state {

@@ -2,13 +2,10 @@
 /* The device executor (op.h). */
 #include "exec/gpu/op.h"
 
-#include "base/errors.h"
 #include "cuda/stream.h"
 
 #include <assert.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <string.h>
 
 /* Most polls between two launches, when launches make no progress. */

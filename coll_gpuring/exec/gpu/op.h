@@ -16,7 +16,6 @@
 
 #include "exec/gpu/team.h"
 #include "exec/reduce.h"
-#include "exec/stepper.h"
 
 /* The kernel (enum gr_kernel) for a type and operation; -1: there is none. */
 int gr_gpu_kernel(enum gr_type type, enum gr_redop redop);

@@ -4,12 +4,10 @@
 #define GR_EXEC_GPU_STATE_H
 
 #include "cuda/memory.h"
-#include "exec/gpu/args.h"
 #include "exec/gpu/step_tables.h"
 #include "link/connect.h"
 #include "link/gpu_pool.h"
 #include "link/ipc_cache.h"
-#include "link/rings.h"
 
 struct gr_leader;
 

@@ -2,8 +2,6 @@
 /* The tables of step_tables.h. */
 #include "exec/gpu/step_tables.h"
 
-#include "sched/walk.h"
-
 #include <assert.h>
 #include <string.h>
 

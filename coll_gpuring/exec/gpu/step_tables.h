@@ -16,7 +16,6 @@
 
 #include "exec/gpu/args.h"
 #include "exec/plan.h"
-#include "link/rings.h"
 
 /* A table. */
 struct gr_gpu_table {

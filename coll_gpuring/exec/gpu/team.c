@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "cuda/device.h"
-#include "cuda/memory.h"
 #include "cuda/stream.h"
 #include "exec/gpu/leader.h"
 

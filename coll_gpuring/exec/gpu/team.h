@@ -12,8 +12,6 @@
 #define GR_EXEC_GPU_TEAM_H
 
 #include "exec/gpu/state.h"
-#include "exec/plan.h"
-#include "link/fifo.h"
 
 struct gr_gpu_team_params {
     int p;                       /* number of ranks */
