@@ -108,19 +108,17 @@ static int make_teams(struct world *w, const struct gr_gpu_id *ids)
         order[r] = r;
     }
     for (int i = 0; 0 == rc && i < w->crew->n; i++) {
-        struct gr_gpu_team_params params = {.p = w->crew->ranks,
-                                            .rank = w->crew->first + i,
-                                            .nchannels = w->shape.channels,
-                                            .nslots = w->shape.slots,
-                                            .slot_bytes = w->shape.slot_bytes,
-                                            .order = order,
-                                            .ids = ids,
-                                            .gpu = w->gpu,
-                                            .pool = w->pool,
-                                            .ipc_cache = w->share};
+        struct gr_gpu_team given = {.p = w->crew->ranks,
+                                    .rank = w->crew->first + i,
+                                    .nchannels = w->shape.channels,
+                                    .nslots = w->shape.slots,
+                                    .slot_bytes = w->shape.slot_bytes,
+                                    .gpu = w->gpu,
+                                    .pool = w->pool,
+                                    .ipc_cache = w->share};
 
-        w->seats[i].rank = params.rank;
-        w->seats[i].team = gr_gpu_team_create(&params);
+        w->seats[i].rank = given.rank;
+        w->seats[i].team = gr_gpu_team_create(&given, order, (struct gr_torus) {.ndims = 0}, ids);
         rc = NULL == w->seats[i].team ? GR_ERR_NOMEM : w->seats[i].team->status;
     }
     return rc;

@@ -241,17 +241,15 @@ int gr_setup_team(struct gr_setup *s)
     size_t p = (size_t) s->queue->comm->size, r;
     struct gr_gpu_id *ids = gr_calloc(p, sizeof(*ids));
     int *order = gr_calloc(p, sizeof(*order));
-    struct gr_gpu_team_params params = {
+    struct gr_gpu_team given = {
         .p = (int) p,
         .rank = s->queue->comm->rank,
         .nchannels = gr_device_channels(comm),
         .nslots = (uint32_t) value[GR_PARAM_DEVICE_SLOTS],
         .slot_bytes = (size_t) value[GR_PARAM_DEVICE_SLOT_BYTES],
-        .order = order,
-        .torus = comm->torus,
         .remote = comm->remote,
-        .rdma = NULL == gr_net_no_rdma(s->queue),
-        .ids = ids,
+        .rdma = NULL == s->mine || NULL != gr_net_no_rdma(s->queue) ? GR_RDMA_NONE
+                                                                    : gr_gpu_rdma(s->mine),
         .path = (enum gr_path) s->devices[0].path,
         .contends = s->devices[0].contends,
         .gpu = s->mine,
@@ -263,12 +261,12 @@ int gr_setup_team(struct gr_setup *s)
             ids[r] = s->devices[r].id;
             order[r] = s->devices[r].order;
         }
-        if (NULL != params.gpu) {
-            params.pool = gr_process_gpu_pool(s->queue->comm->process, params.gpu, &params.status);
-            params.gpu = NULL == params.pool ? NULL : params.gpu;
-            params.ipc_cache = NULL == params.gpu ? NULL : gr_process_ipc_cache(params.gpu);
+        if (NULL != given.gpu) {
+            given.pool = gr_process_gpu_pool(s->queue->comm->process, given.gpu, &given.status);
+            given.gpu = NULL == given.pool ? NULL : given.gpu;
+            given.ipc_cache = NULL == given.gpu ? NULL : gr_process_ipc_cache(given.gpu);
         }
-        s->queue->gpu = gr_gpu_team_create(&params);
+        s->queue->gpu = gr_gpu_team_create(&given, order, comm->torus, ids);
         s->queue->tuned = 0 != s->devices[0].tuned;
     }
     free(ids);

@@ -173,14 +173,13 @@ static void team_free(struct gr_gpu_team *team)
 }
 
 /* Number of ranks of this node that use this rank's device, including this rank. */
-static int ranks_on_device(const struct gr_gpu_team_params *params)
+static int ranks_on_device(const struct gr_gpu_team *team, const struct gr_gpu_id *ids)
 {
-    const struct gr_gpu_id *mine = &params->ids[params->rank];
     int n = 0, r;
 
-    for (r = 0; r < params->p; r++) {
-        n += (NULL == params->remote || !params->remote[r]) &&
-             gr_gpu_id_equal(&params->ids[r], mine);
+    for (r = 0; r < team->p; r++) {
+        n += (NULL == team->remote || !team->remote[r]) &&
+             gr_gpu_id_equal(&ids[r], &ids[team->rank]);
     }
     return n;
 }
@@ -198,29 +197,20 @@ static uint32_t channels_for(const struct gr_gpu_team *team, int ranks)
     return resident < team->nchannels ? resident : team->nchannels;
 }
 
-struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
+struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team *given, const int *order,
+                                       struct gr_torus torus, const struct gr_gpu_id *ids)
 {
-    struct gr_gpu_team *team = gr_calloc(1, sizeof(*team));
-    size_t p = (size_t) params->p;
-    int complete, ranks = ranks_on_device(params);
+    struct gr_gpu_team *team = gr_malloc(sizeof(*team));
+    size_t p = (size_t) given->p;
+    int complete;
 
     if (NULL == team) {
         return NULL;
     }
-    team->p = params->p;
-    team->rank = params->rank;
-    team->nchannels = team->usable = params->nchannels;
-    team->nslots = params->nslots;
-    team->slot_bytes = params->slot_bytes;
-    team->path = params->path;
-    team->one_device = GR_PATH_SAME == params->path && gr_leader_fits(params->p);
-    team->contends = params->contends;
-    team->remote = params->remote;
-    team->gpu = params->gpu;
-    team->rdma = NULL != params->gpu && params->rdma ? gr_gpu_rdma(params->gpu) : GR_RDMA_NONE;
-    team->pool = params->pool;
-    team->ipc_cache = params->ipc_cache;
-    complete = 0 == gr_rings_init(&team->rings, params->p);
+    *team = *given;
+    team->usable = team->nchannels;
+    team->one_device = GR_PATH_SAME == team->path && gr_leader_fits(team->p);
+    complete = 0 == gr_rings_init(&team->rings, team->p);
     team->in = gr_calloc(nlinks(team), sizeof(*team->in));
     team->out = gr_calloc(nlinks(team), sizeof(*team->out));
     team->links = gr_calloc(GR_NALGOS * p, sizeof(*team->links));
@@ -230,11 +220,13 @@ struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team_params *params)
         team_free(team);
         return NULL;
     }
-    gr_rings_fill(&team->rings, params->p, params->order);
-    team->rings.torus = params->torus;
-    team->status = NULL == team->gpu ? params->status : make_device_part(team);
+    gr_rings_fill(&team->rings, team->p, order);
+    team->rings.torus = torus;
+    if (NULL != team->gpu) {
+        team->status = make_device_part(team);
+    }
     if (0 == team->status) {
-        team->usable = channels_for(team, ranks);
+        team->usable = channels_for(team, ranks_on_device(team, ids));
     }
     if (team->one_device && 0 == team->status) {
         team->leader = gr_leader_new(team, gr_gpu_team_region(team, GR_REGION_COUNTER),

@@ -133,24 +133,22 @@ void tr_make(struct tr_team *t, struct tr_world *w, const struct tr_shape *shape
     t->world = w;
     for (r = 0; r < w->p; r++) {
         int lacks = shape->lacking && 1 == r;
-        struct gr_gpu_team_params params = {
+        struct gr_gpu_team given = {
             .p = w->p,
             .rank = r,
             .nchannels = shape->nchannels,
             .nslots = shape->nslots,
             .slot_bytes = shape->slot_bytes,
-            .order = listed ? shape->order : same,
-            .ids = w->ids,
-            .torus = shape->torus,
             .remote = tn_remote(r),
-            .rdma = tn_rdma(),
+            .rdma = !lacks && tn_rdma() ? gr_gpu_rdma(w->ranks[r].gpu) : GR_RDMA_NONE,
             .gpu = lacks ? NULL : w->ranks[r].gpu,
             .status = lacks ? GR_ERR_NODEVICE : 0,
             .pool = lacks ? NULL : w->ranks[r].pool,
             .ipc_cache = lacks ? NULL : w->ranks[r].share,
         };
 
-        t->ranks[r] = gr_gpu_team_create(&params);
+        t->ranks[r] =
+            gr_gpu_team_create(&given, listed ? shape->order : same, shape->torus, w->ids);
         CHECK(NULL != t->ranks[r]);
     }
 }
