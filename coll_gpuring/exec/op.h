@@ -111,12 +111,9 @@ struct gr_call_agreement {
  * clocks are others, are left out.
  */
 struct gr_arrival {
-    const struct gr_link *in; /* [channel * p + rank]: from other ranks. Borrowed */
-    struct gr_link *out;      /* [channel * p + rank]: to other ranks. Borrowed */
-    int p;                    /* number of ranks */
-    uint16_t call;            /* number of the call, the same on all ranks */
-    uint64_t begun;           /* when this rank began it, ns */
-    int64_t late;             /* how much later the last rank came, ns, as far as is known */
+    uint16_t call;  /* number of the call, the same on all ranks */
+    uint64_t begun; /* when this rank began it, ns */
+    int64_t late;   /* how much later the last rank came, ns, as far as is known */
 };
 
 /* Of steps over links in host memory (exec/run_host.h). */

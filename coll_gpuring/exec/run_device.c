@@ -6,7 +6,6 @@
 #include "exec/step_timing.h"
 
 #include "base/text.h"
-#include "timing/timeline.h"
 #include "timing/timer.h"
 
 #include <stdio.h>
@@ -25,16 +24,6 @@ static enum gr_links device_links(const struct gr_op *op)
 
 /* ---- start ---- */
 
-/* The schedule of a rank's channel; ctx is the op. */
-static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
-{
-    const struct gr_op *op = ctx;
-    const struct gr_gpu_team *team = op->queue->gpu;
-
-    return gr_plan_sched(&op->data.spec, team->p, rank, &team->rings, channel,
-                         op->run.device.split.nchunks);
-}
-
 /*
  * Let the op be timed, where steps are. Kernels inside a node exchange their messages without the
  * host, so there only the start is timed. 0, or GR_ERR_...
@@ -43,23 +32,19 @@ static int begin_timing(struct gr_op *op)
 {
     const struct gr_gpu_team *gpu = op->queue->gpu;
     struct gr_gpu_op *run = &op->run.device;
-    int p = op->queue->team->p, rc;
-    struct gr_timer_links none = {NULL, NULL, p};
-    struct gr_timing_job job = {.p = p,
-                                .split = &run->split,
+    struct gr_timer_links none = {NULL, NULL, gpu->p};
+    struct gr_timing_job job = {.split = &run->split,
                                 .elem_bytes = run->elem_bytes,
                                 .slot_elems = run->args.slot_elems,
                                 .nslots = gpu->nslots,
-                                .sched = sched_of,
-                                .ctx = op,
                                 .whole = NULL == gpu->remote};
-    struct gr_step_gate gate;
+    struct gr_timer *timer;
+    int rc = gr_timing_begin(op, &gpu->rings, job, &none, &timer);
 
-    rc = gr_timing_begin(op->queue, &op->data.spec, &job, &none, &gate);
-    if (0 == rc && NULL != gate.ops) {
-        gr_gpu_op_gate(run, gate.ops, gate.ctx);
+    if (1 == rc) {
+        gr_gpu_op_gate(run, &gr_timing_gate, timer);
     }
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 /* In a bracket. */

@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "timing/timeline.h"
 #include "timing/timer.h"
 #include "tune/terms.h"
 
@@ -145,18 +144,6 @@ void gr_host_start_plan(struct gr_op *op, const struct gr_plan_spec *r,
     start_stepper(op, &gr_host_backend, &op->run.host.op);
 }
 
-/* ---- timing ---- */
-
-/* The schedule of a rank's channel; ctx is the op. */
-static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
-{
-    const struct gr_op *op = ctx;
-    const struct gr_team *team = op->queue->team;
-
-    return gr_plan_sched(&op->data.spec, team->p, rank, &team->rings, channel,
-                         op->kept.plan.split.nchunks);
-}
-
 /* ---- how late the last rank came: struct gr_arrival ---- */
 
 /*
@@ -168,13 +155,6 @@ static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 static uint64_t word_of(const struct gr_arrival *a)
 {
     return (a->begun + (uint64_t) a->late) << CALL_BITS | a->call;
-}
-
-static void arrival_begin(struct gr_arrival *a, const struct gr_link *in, struct gr_link *out,
-                          int p, uint64_t seq, double begun)
-{
-    *a = (struct gr_arrival) {
-        .in = in, .out = out, .p = p, .call = (uint16_t) seq, .begun = (uint64_t) (1e9 * begun)};
 }
 
 /* What the writer of a link knows. */
@@ -194,16 +174,17 @@ static void adopt(struct gr_arrival *a, const struct gr_link *l)
 /* The step's data have arrived, and its messages have not been sent yet. */
 static void begins(void *ctx, uint32_t channel, uint32_t slice, const struct gr_step *step)
 {
-    struct gr_arrival *a = ctx;
-    size_t first = (size_t) channel * (size_t) a->p;
+    struct gr_host_run *run = ctx;
+    struct gr_arrival *a = &run->arrival;
+    size_t first = (size_t) channel * (size_t) run->op.p;
     int k;
 
     (void) slice;
     for (k = 0; k < step->nfrom; k++) {
-        adopt(a, &a->in[first + (size_t) step->from[k]]);
+        adopt(a, &run->op.in[first + (size_t) step->from[k]]);
     }
     for (k = 0; k < step->nto; k++) {
-        struct gr_link *l = &a->out[first + (size_t) step->to[k]];
+        struct gr_link *l = &run->op.out[first + (size_t) step->to[k]];
 
         if (NULL == l->bell) {
             atomic_store_explicit(&l->shared->sideband[GR_SIDEBAND_LAG], word_of(a),
@@ -219,28 +200,24 @@ static const struct gr_gate arrival_gate = {.begins = begins};
 int gr_host_time(struct gr_op *op)
 {
     const struct gr_team *team = op->queue->team;
-    const struct gr_plan_spec *r = &op->data.spec;
-    const struct gr_channel_set *set = gr_team_links_of(team, r->small);
-    struct gr_timer_links links = {set->in, set->out, team->p};
-    struct gr_timing_job job = {.p = team->p,
-                                .split = &op->kept.plan.split,
-                                .elem_bytes = r->elem_bytes,
-                                .slot_elems = op->kept.plan.slot_elems,
-                                .nslots = set->nslots,
-                                .sched = sched_of,
-                                .ctx = op};
-    struct gr_arrival *arrival = &op->run.host.arrival;
-    struct gr_step_gate gate;
-    int rc = gr_timing_begin(op->queue, r, &job, &links, &gate);
+    const struct gr_plan *plan = &op->kept.plan;
+    struct gr_host_run *run = &op->run.host;
+    struct gr_timer_links links = {run->op.in, run->op.out, team->p};
+    struct gr_timing_job job = {.split = &plan->split,
+                                .elem_bytes = op->data.spec.elem_bytes,
+                                .slot_elems = plan->slot_elems,
+                                .nslots = gr_team_links_of(team, op->data.spec.small)->nslots};
+    struct gr_timer *timer;
+    int rc = gr_timing_begin(op, &team->rings, job, &links, &timer);
 
-    if (0 == rc && NULL == gate.ops && 0 != op->start && !op->nonblocking) {
-        arrival_begin(arrival, set->in, set->out, team->p, op->seq, op->start);
-        gate = (struct gr_step_gate) {.ops = &arrival_gate, .ctx = arrival};
+    if (1 == rc) {
+        gr_stepper_gate(&run->stepper, &gr_timing_gate, timer);
+    } else if (0 == rc && 0 != op->start && !op->nonblocking) {
+        run->arrival.call = (uint16_t) op->seq;
+        run->arrival.begun = (uint64_t) (1e9 * op->start);
+        gr_stepper_gate(&run->stepper, &arrival_gate, run);
     }
-    if (0 == rc && NULL != gate.ops) {
-        gr_stepper_gate(&op->run.host.stepper, gate.ops, gate.ctx);
-    }
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- progress, and the end ---- */

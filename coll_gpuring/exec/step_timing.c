@@ -8,15 +8,9 @@
  */
 #include "exec/step_timing.h"
 
-#include "comm/comm.h"
-#include "comm/params.h"
-#include "comm/runtime.h"
-#include "exec/plan.h"
+#include "exec/op.h"
 
 #include "base/memory.h"
-#include "exec/gpu/args.h"
-#include "timing/port.h"
-#include "timing/timeline.h"
 #include "timing/timer.h"
 
 #include <stdlib.h>
@@ -28,13 +22,13 @@ struct gr_timing {
     struct gr_sync_port port;
     struct gr_timer timer;
     struct gr_plan_spec last; /* the spec that the time line was made for */
-    /* the schedules of that time line; they tell the executors apart. NULL: there is none yet */
-    struct gr_sched (*last_sched)(const void *ctx, int rank, uint32_t channel);
+    /* the rings of that time line; they tell the executors apart. NULL: there is none yet */
+    const struct gr_rings *rings;
     uint64_t reported; /* pauses that were reported */
 };
 
-static const struct gr_gate timer_gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended,
-                                          gr_timer_finished};
+const struct gr_gate gr_timing_gate = {gr_timer_may_begin, gr_timer_begins, gr_timer_ended,
+                                       gr_timer_finished};
 
 /* Whether the queue times steps, provided that the links of notes can be made. */
 static bool is_timed(const struct gr_op_queue *queue)
@@ -88,14 +82,24 @@ static bool is_same(const struct gr_plan_spec *a, const struct gr_plan_spec *b)
            a->direct == b->direct && a->direct_bytes == b->direct_bytes;
 }
 
-int gr_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
-                    const struct gr_timing_job *job, const struct gr_timer_links *links,
-                    struct gr_step_gate *gate)
+/* The schedule of a rank's channel; ctx is the timing of the op that it is made for. */
+static struct gr_sched sched_of(const void *ctx, int rank, uint32_t channel)
 {
+    const struct gr_timing *t = ctx;
+    const struct gr_timing_job *job = &t->timer.job;
+
+    return gr_plan_sched(&t->last, job->p, rank, t->rings, channel, job->split->nchunks);
+}
+
+int gr_timing_begin(const struct gr_op *op, const struct gr_rings *rings, struct gr_timing_job job,
+                    const struct gr_timer_links *links, struct gr_timer **timer)
+{
+    struct gr_op_queue *queue = op->queue;
+    const struct gr_plan_spec *r = &op->data.spec;
     struct gr_timing *t;
+    bool again;
     int rc;
 
-    *gate = (struct gr_step_gate) {.ops = NULL};
     if (!is_timed(queue) || GR_LINKS_THERE != gr_team_links(queue->team, GR_USE_NOTES, 0, 1)) {
         return 0;
     }
@@ -107,12 +111,15 @@ int gr_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
     }
     t = queue->timing;
     warn(queue);
-    gr_timer_begin(&t->timer, job, links, job->sched == t->last_sched && is_same(&t->last, r),
-                   GR_COLL_ALLREDUCE == r->coll);
+    again = rings == t->rings && is_same(&t->last, r);
     t->last = *r;
-    t->last_sched = job->sched;
-    *gate = (struct gr_step_gate) {.ops = &timer_gate, .ctx = &t->timer};
-    return 0;
+    t->rings = rings;
+    job.p = queue->team->p;
+    job.sched = sched_of;
+    job.ctx = t;
+    gr_timer_begin(&t->timer, &job, links, again, GR_COLL_ALLREDUCE == r->coll);
+    *timer = &t->timer;
+    return 1;
 }
 
 void gr_timing_explain(const struct gr_op_queue *queue, char *text, size_t size)

@@ -7,8 +7,10 @@
 #include <stddef.h>
 
 struct gr_gate;
+struct gr_op;
 struct gr_op_queue;
-struct gr_plan_spec;
+struct gr_rings;
+struct gr_timer;
 struct gr_timer_links;
 struct gr_timing_job;
 
@@ -17,20 +19,17 @@ struct gr_timing_job;
  */
 bool gr_timing_asks(const struct gr_op_queue *queue);
 
-/* Says when the steps of an executor begin. */
-struct gr_step_gate {
-    const struct gr_gate *ops; /* NULL: steps are not timed */
-    void *ctx;                 /* for the functions of ops */
-};
+/* Says when timed steps begin; ctx is a struct gr_timer. */
+extern const struct gr_gate gr_timing_gate;
 
 /*
- * An executor has been started for spec r: begin to time its steps, where the queue times steps.
- * job: the steps; the same job->sched for all calls of an executor. links: those of its messages.
- * 0, or GR_ERR_...
+ * An executor has been started for the op: begin to time its steps, where its queue times steps.
+ * rings: those that the op's schedules follow, others for each executor. job: its steps, but for
+ * what the op says: p, sched and ctx. links: those of its messages. 1, and the queue's timer; 0:
+ * steps are not timed; or GR_ERR_...
  */
-int gr_timing_begin(struct gr_op_queue *queue, const struct gr_plan_spec *r,
-                    const struct gr_timing_job *job, const struct gr_timer_links *links,
-                    struct gr_step_gate *gate);
+int gr_timing_begin(const struct gr_op *op, const struct gr_rings *rings, struct gr_timing_job job,
+                    const struct gr_timer_links *links, struct gr_timer **timer);
 
 /* Write what the timer waits for, in words; "" where it waits for nothing. */
 void gr_timing_explain(const struct gr_op_queue *queue, char *text, size_t size);
