@@ -7,7 +7,7 @@
 #define GR_EXEC_GPU_LEADER_STATE_H
 
 #include "exec/gpu/leader_args.h"
-#include "exec/gpu/team.h"
+#include "exec/gpu/state.h"
 
 /* Where a rank is in a call. */
 enum gr_leader_state {
