@@ -31,7 +31,6 @@
 struct gr_host_op {
     struct gr_link *in, *out; /* [channel * p + rank]: the link from, to that rank */
     int p;
-    uint32_t nchannels;
     unsigned char *space[3];   /* [enum gr_space]: address of element 0 */
     struct gr_reducer reducer; /* elem_bytes always; the functions only where steps reduce */
     /*

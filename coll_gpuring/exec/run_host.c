@@ -64,33 +64,19 @@ static void set_host_op(struct gr_op *op, const struct gr_plan_spec *r,
 {
     const struct gr_team *team = op->queue->team;
     const struct gr_channel_set *links = gr_team_links_of(team, r->small);
-    struct gr_host_op *host = &op->run.host.op;
+    bool offers = r->direct && gr_copy_is_offered(r->coll) && !op->comm->oversubscribed;
 
-    host->in = links->in;
-    host->out = links->out;
-    host->p = team->p;
-    host->nchannels = r->nchannels;
-    host->space[GR_IN] = space[GR_IN];
-    host->space[GR_OUT] = space[GR_OUT];
-    host->space[GR_TMP] = space[GR_TMP];
-    host->reducer = reducer;
-    host->label = gr_label_kind(r->coll, r->root) | (uint32_t) op->data.bytes;
-    host->direct = r->direct;
-    host->offered = r->direct && gr_copy_is_offered(r->coll) && !op->comm->oversubscribed
-                        ? GR_OFFERED_BYTES
-                        : 0;
-    host->zero_copy = gr_algo_overwrites_sent(r->algo) ? 0 : gr_net_zero_copy(op->queue);
-    host->pids = team->pids;
-    host->later.bytes = 0;
-    host->popped = 0;
-    host->valid_bytes = 0;
-    host->data_at = NULL;
-    host->zero_copies = 0;
-    host->unread = NULL;
-    host->asked.state = GR_HOST_NOT_ASKED;
-    host->asked.begin = 0;
-    host->refused.error = 0;
-    host->bounce = NULL;
+    op->run.host.op = (struct gr_host_op) {
+        .in = links->in,
+        .out = links->out,
+        .p = team->p,
+        .space = {[GR_IN] = space[GR_IN], [GR_OUT] = space[GR_OUT], [GR_TMP] = space[GR_TMP]},
+        .reducer = reducer,
+        .label = gr_label_kind(r->coll, r->root) | (uint32_t) op->data.bytes,
+        .direct = r->direct,
+        .offered = offers ? GR_OFFERED_BYTES : 0,
+        .zero_copy = gr_algo_overwrites_sent(r->algo) ? 0 : gr_net_zero_copy(op->queue),
+        .pids = team->pids};
 }
 
 static void start_stepper(struct gr_op *op, const struct gr_backend *backend, void *ctx)

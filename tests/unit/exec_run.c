@@ -98,7 +98,6 @@ static void stepper_begin(struct ex_rank *r, const struct ex_case *c)
     op->in = r->team->data.in;
     op->out = r->team->data.out;
     op->p = r->team->p;
-    op->nchannels = c->nchannels;
     op->space[GR_IN] = r->buffers.in;
     op->space[GR_OUT] = r->buffers.out;
     op->space[GR_TMP] = r->buffers.tmp;

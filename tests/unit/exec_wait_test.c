@@ -44,7 +44,6 @@ static struct gr_host_op op_of(const struct ex_world *w, int rank, const void *i
     return (struct gr_host_op) {.in = team->data.in,
                                 .out = team->data.out,
                                 .p = team->p,
-                                .nchannels = 1,
                                 .space = {(unsigned char *) in, out, NULL},
                                 .reducer = {.elem_bytes = 4},
                                 .direct = direct,
@@ -61,7 +60,6 @@ static void runner_start(struct runner *r, const struct ex_world *w, const struc
 
     ex_buffers_make(&r->buffers, c, w->params.p, rank);
     r->op = op_of(w, rank, r->buffers.in, r->buffers.out, c->direct);
-    r->op.nchannels = c->nchannels;
     r->op.reducer = ex_reducer(c);
     r->moved = 0;
     gr_plan_build(&r->plan, team, &spec);

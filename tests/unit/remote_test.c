@@ -192,7 +192,7 @@ static void slots_say_what_is_filled_and_are_waited_for(void **state)
     struct gr_step step = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1};
     struct gr_move two = {.step = &step, .count = 2},
                    one = {.step = &step, .count = 1, .slot = 2, .operand = 2, .last = 1};
-    struct gr_host_op op = {.p = P, .nchannels = 1, .reducer = {.elem_bytes = sizeof(data[0])}};
+    struct gr_host_op op = {.p = P, .reducer = {.elem_bytes = sizeof(data[0])}};
     struct gr_host_connection in, out;
     struct gr_link network = {0};
     struct side s;
@@ -255,7 +255,7 @@ static void other_links_are_not_looked_at(void **state)
     struct gr_step to_far = {.bits = GR_SEND, .operand = GR_IN, .nto = 1, .to = {FAR}, .count = 1},
                    to_near = to_far, to_both = to_far;
     struct gr_move mv = {.step = &to_far, .count = 1, .last = 1};
-    struct gr_host_op op = {.p = P, .nchannels = 1, .reducer = {.elem_bytes = sizeof(word)}};
+    struct gr_host_op op = {.p = P, .reducer = {.elem_bytes = sizeof(word)}};
     struct gr_host_connection in, out;
     struct gr_link network, near, *other;
     struct side s;
@@ -339,7 +339,7 @@ static void what_lies_in_buffers_is_sent_from_there(void **state)
     struct gr_move half = {.step = &send, .operand = 1, .count = 4},
                    rest = {
                        .step = &send, .operand = 5, .slot = 4, .count = 3, .piece = 1, .last = 1};
-    struct gr_host_op op = {.p = P, .nchannels = 1, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
+    struct gr_host_op op = {.p = P, .zero_copy = 12, .reducer = {.elem_bytes = 4}};
     struct gr_host_connection in, out;
     struct gr_link network, near_in;
     struct side s;

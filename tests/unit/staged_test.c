@@ -59,7 +59,6 @@ static void begin(struct staged_rank *r, const struct ex_world *w, const struct 
     r->op = (struct gr_host_op) {.in = team->data.in,
                                  .out = team->data.out,
                                  .p = team->p,
-                                 .nchannels = c->nchannels,
                                  .space = {r->in, r->out, NULL},
                                  .reducer = ex_reducer(c)};
     if (NULL != b->in) {

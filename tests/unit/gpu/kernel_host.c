@@ -134,7 +134,6 @@ static void rank_open(struct rank_run *r, struct kc_call *call, int rank, struct
     r->trace = trace;
     r->rank = rank;
     r->op.p = c->p;
-    r->op.nchannels = c->nchannels;
     r->op.in = kd_calloc(links * sizeof(*r->op.in));
     r->op.out = kd_calloc(links * sizeof(*r->op.out));
     for (k = 0; k < 3; k++) {
