@@ -44,32 +44,14 @@ static int root_level(const struct gr_grouped_call *c)
     return level;
 }
 
-/* Elements of the blocks of the ranks from first up to, but without, end. */
-static size_t sum(const struct gr_mailbox_call *whole, int first, int end)
-{
-    size_t n = 0;
-    int r;
-
-    if (NULL == whole->counts) {
-        return (size_t) (end - first) * whole->count;
-    }
-    for (r = first; r < end; r++) {
-        n += whole->counts[r];
-    }
-    return n;
-}
-
 /* Elements of the vector that is combined, or that all ranks get. */
 static size_t all(const struct gr_grouped_call *c)
 {
     const struct gr_mailbox_call *w = &c->whole;
-    int last = c->team->p - 1;
 
-    if (GR_COLL_REDUCE_SCATTER == w->coll && NULL != w->displs) {
-        return w->displs[last] + sum(w, last, c->team->p);
-    }
-    return GR_COLL_REDUCE_SCATTER == w->coll || GR_COLL_ALLGATHER == w->coll ? sum(w, 0, c->team->p)
-                                                                             : w->count;
+    return GR_COLL_REDUCE_SCATTER == w->coll ? gr_mailbox_scattered(w, c->team->p)
+           : GR_COLL_ALLGATHER == w->coll    ? gr_mailbox_elems(w, 0, c->team->p)
+                                             : w->count;
 }
 
 /* ---- the steps of a call ---- */
@@ -87,15 +69,18 @@ static void set_upward(struct gr_grouped_call *c, int level)
     now->count = all(c);
     switch (w->coll) {
     case GR_COLL_ALLGATHER:
-        now->in = 0 == level ? w->in : c->acc + sum(w, 0, c->team->rank) * w->reducer.elem_bytes;
+        now->in = 0 == level
+                      ? w->in
+                      : c->acc + gr_mailbox_elems(w, 0, c->team->rank) * w->reducer.elem_bytes;
         now->coll = GR_COLL_ALLGATHER;
         now->counts = c->counts;
         now->displs = c->displs;
         for (k = 0; k < g->n; k++) {
             int first = g->first + k * g->step;
 
-            c->counts[k] = receives || k == g->me ? sum(w, first, gr_group_next(g, k)) : 0;
-            c->displs[k] = sum(w, 0, first);
+            c->counts[k] =
+                receives || k == g->me ? gr_mailbox_elems(w, first, gr_group_next(g, k)) : 0;
+            c->displs[k] = gr_mailbox_elems(w, 0, first);
         }
         if (!receives) { /* it leaves its own block where it is */
             now->out = (unsigned char *) now->in;
@@ -278,11 +263,12 @@ static void finish(const struct gr_grouped_call *c)
     int r;
 
     if (GR_COLL_REDUCE_SCATTER == w->coll) {
-        at = NULL != w->displs ? w->displs[c->team->rank] : sum(w, 0, c->team->rank);
-        memcpy(w->out, c->acc + at * elem, sum(w, c->team->rank, c->team->rank + 1) * elem);
+        at = NULL != w->displs ? w->displs[c->team->rank] : gr_mailbox_elems(w, 0, c->team->rank);
+        memcpy(w->out, c->acc + at * elem,
+               gr_mailbox_elems(w, c->team->rank, c->team->rank + 1) * elem);
     }
     for (r = 0; GR_COLL_ALLGATHER == w->coll && NULL != w->displs && r < c->team->p; r++) {
-        n = sum(w, r, r + 1);
+        n = gr_mailbox_elems(w, r, r + 1);
         memcpy(w->out + w->displs[r] * elem, c->acc + at * elem, n * elem);
         at += n;
     }

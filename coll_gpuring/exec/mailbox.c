@@ -67,6 +67,20 @@ void gr_mailbox_prefetch_lines(const unsigned char *set, size_t bytes)
     }
 }
 
+size_t gr_mailbox_elems(const struct gr_mailbox_call *call, int first, int end)
+{
+    size_t n = 0;
+    int r;
+
+    if (NULL == call->counts) {
+        return (size_t) (end - first) * call->count;
+    }
+    for (r = first; r < end; r++) {
+        n += call->counts[r];
+    }
+    return n;
+}
+
 static size_t block_count(const struct gr_mailbox_call *call, int r)
 {
     return NULL != call->counts ? call->counts[r] : call->count;
@@ -74,19 +88,7 @@ static size_t block_count(const struct gr_mailbox_call *call, int r)
 
 static size_t block_at(const struct gr_mailbox_call *call, int r)
 {
-    size_t at = 0;
-    int k;
-
-    if (NULL != call->displs) {
-        return call->displs[r];
-    }
-    if (NULL == call->counts) {
-        return (size_t) r * call->count;
-    }
-    for (k = 0; k < r; k++) {
-        at += call->counts[k];
-    }
-    return at;
+    return NULL != call->displs ? call->displs[r] : gr_mailbox_elems(call, 0, r);
 }
 
 /*
@@ -105,10 +107,9 @@ static int reads_input(const struct gr_mailbox *box, const struct gr_mailbox_cal
     return in + n * elem <= out || out + n * elem <= in;
 }
 
-/* Elements of all blocks of a reduce_scatter. */
-static size_t scattered_count(const struct gr_mailbox *box, const struct gr_mailbox_call *call)
+size_t gr_mailbox_scattered(const struct gr_mailbox_call *call, int p)
 {
-    int last = box->p - 1;
+    int last = p - 1;
 
     return block_at(call, last) + block_count(call, last);
 }
@@ -120,7 +121,7 @@ static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_c
     case GR_COLL_ALLGATHER:
         return block_count(call, box->rank);
     case GR_COLL_REDUCE_SCATTER:
-        return scattered_count(box, call);
+        return gr_mailbox_scattered(call, box->p);
     case GR_COLL_ALLTOALL:
         return (size_t) box->p * call->count;
     case GR_COLL_BCAST:
@@ -250,61 +251,54 @@ static int take_pair(struct gr_mailbox *box, struct gr_mailbox_call *call)
 
 static int take_scatter(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    struct part part = {.all = scattered_count(box, call),
+    struct part part = {.all = gr_mailbox_scattered(call, box->p),
                         .at = block_at(call, box->rank),
                         .n = block_count(call, box->rank)};
 
     return take_reduction(box, call, &part);
 }
 
-static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call)
+/*
+ * Take a block of each rank: its own, which is all that it has posted, or the one for this rank among
+ * those for all (alltoall), which are as long as each other.
+ */
+static GR_INLINE int take_each(struct gr_mailbox *box, struct gr_mailbox_call *call, bool among_all)
 {
-    size_t elem = call->reducer.elem_bytes, n;
+    size_t elem = call->reducer.elem_bytes, bytes;
     const unsigned char *from;
     unsigned char *to;
     int r;
 
     for (; call->next < box->p; call->next++) {
         r = taken_next(box, call);
-        n = block_count(call, r) * elem;
-        if (0 == n) {
+        bytes = block_count(call, r) * elem;
+        if (0 == bytes) {
             continue;
         }
-        from = r == box->rank ? call->in : posted_by(box, call, r, n);
+        from = r == box->rank
+                   ? call->in
+                   : posted_by(box, call, r, among_all ? (size_t) box->p * bytes : bytes);
         if (NULL == from) {
             return 0;
         }
+        from += among_all ? (size_t) box->rank * bytes : 0;
         to = call->out + block_at(call, r) * elem;
         if (to != from) {
-            memmove(to, from, n); /* this rank's own block may overlap */
+            memmove(to, from, bytes); /* this rank's own block may overlap */
         }
         ++box->moved;
     }
     return 1;
 }
 
-/* The block for this rank that each rank has posted. */
+static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call)
+{
+    return take_each(box, call, false);
+}
+
 static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    size_t bytes = call->bytes;
-    const unsigned char *from;
-    unsigned char *to;
-    int r;
-
-    for (; 0 != bytes && call->next < box->p; call->next++) {
-        r = taken_next(box, call);
-        from = r == box->rank ? call->in : posted_by(box, call, r, (size_t) box->p * bytes);
-        if (NULL == from) {
-            return 0;
-        }
-        from += (size_t) box->rank * bytes;
-        to = call->out + (size_t) r * bytes;
-        if (to != from) {
-            memmove(to, from, bytes);
-        }
-        ++box->moved;
-    }
-    return 1;
+    return take_each(box, call, true);
 }
 
 /* Copy bytes; fast where they are one element. */

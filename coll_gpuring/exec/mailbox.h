@@ -101,6 +101,12 @@ struct gr_mailbox_call {
     uint64_t expected;
 };
 
+/* Elements of the blocks of the ranks from first up to, but without, end. */
+size_t gr_mailbox_elems(const struct gr_mailbox_call *call, int first, int end);
+
+/* Elements of the vector of a reduce_scatter among p ranks: all blocks, and what is between them. */
+size_t gr_mailbox_scattered(const struct gr_mailbox_call *call, int p);
+
 /* Find what the call posts and takes. */
 void gr_mailbox_prepare(const struct gr_mailbox *box, struct gr_mailbox_call *call);
 
