@@ -21,7 +21,6 @@
 #include "cuda/device.h"
 #include "cuda/pointer.h"
 #include "link/gpu_pool.h"
-#include "link/gpu_slab.h"
 #include "link/ipc_cache.h"
 
 #include <link.h>

@@ -16,7 +16,42 @@
 #ifndef GR_LINK_GPU_POOL_H
 #define GR_LINK_GPU_POOL_H
 
-#include "link/gpu_slab.h"
+#include "cuda/memory.h"
+#include "link/pool.h"
+
+#include <pthread.h>
+
+/* Where a slab's data lie. */
+enum gr_gpu_where {
+    GR_ON_DEVICE, /* in device memory */
+    GR_ON_HOST    /* in pinned host memory */
+};
+
+/* What the owner of a slab sends to the peer that maps it. Plain bytes. */
+struct gr_gpu_slab_handle {
+    struct gr_slab_handle host; /* of the host slab; all 0: there is no slab */
+    int32_t where;              /* an enum gr_gpu_where */
+    int32_t pad;                /* 0 */
+    struct gr_gpu_id gpu;       /* the owner's device */
+    uint64_t arena; /* device: the arena's number in the owner, never reused; host: bytes of data */
+    uint64_t offset;                     /* of the data, in the arena or in the host slab */
+    unsigned char ipc[GR_GPU_IPC_BYTES]; /* device: of the arena; all 0: it cannot be exported */
+};
+
+struct gr_gpu_pool;
+
+/* A leased slab, or a free one. Only its pool writes. */
+struct gr_gpu_slab {
+    struct gr_gpu_slab *next; /* of the pool */
+    enum gr_slab_state state;
+    struct gr_arena *arena;     /* that it is cut from; NULL: its data are in the host slab */
+    size_t offset;              /* of its data, in the arena or in the host slab */
+    size_t bytes;               /* of its data */
+    gr_gpu_ptr at;              /* address of its data for this process's device */
+    struct gr_slab *host;       /* the host slab that it holds while it is not free */
+    struct gr_lease_user *user; /* the peer's record, at the start of the host slab */
+    uint64_t lease;             /* number of the present or last lease of the host slab */
+};
 
 /* A slab of a peer, mapped. */
 struct gr_gpu_mapped {
@@ -70,6 +105,44 @@ int gr_gpu_pool_map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle *h
 static inline void gr_gpu_leave(const struct gr_gpu_mapped *mapped)
 {
     gr_lease_leave(mapped->user, mapped->lease);
+}
+
+/* ---- state, internal to gpu_pool.c and its tests ---- */
+
+/* An arena of another process. */
+struct gr_mapping {
+    struct gr_mapping *next;
+    struct gr_peer_id owner;
+    int32_t pid;          /* of the owner */
+    uint64_t arena;       /* number in the owner */
+    struct gr_gpu_id gpu; /* its device */
+    gr_gpu_ptr at;        /* address for this process's device */
+};
+
+struct gr_gpu_pool {
+    pthread_mutex_t lock;         /* of everything below; held while the driver works */
+    struct gr_gpu *gpu;           /* borrowed */
+    struct gr_pool *host;         /* pool of the host slabs; borrowed */
+    size_t max_bytes;             /* bound of `held` */
+    size_t held;                  /* bytes of device memory in arenas */
+    struct gr_arena *arenas;      /* owned */
+    struct gr_gpu_slab *slabs;    /* owned; pinned slabs only while leased */
+    struct gr_mapping *mappings;  /* owned */
+    struct gr_gpu_stream *stream; /* for zeroing slabs; NULL before the first lease */
+};
+
+/*
+ * Whether the slab can be leased. Ends the lease that owner and user have left; until then the host
+ * slab stays leased, whose memory may be anything's afterwards.
+ */
+static inline int gr_slab_is_free(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab)
+{
+    if (GR_SLAB_LEAVING == slab->state &&
+        atomic_load_explicit(&slab->user->left, memory_order_acquire) == slab->lease) {
+        slab->state = GR_SLAB_FREE;
+        gr_pool_release(pool->host, slab->host, 0);
+    }
+    return GR_SLAB_FREE == slab->state;
 }
 
 #endif

@@ -82,8 +82,8 @@ void gr_cpu_partners(const char *folder, int cpu, const cpu_set_t *allowed,
 /*
  * ---- memory near a device ----
  *
- * The NUMA node of a device, and allocations that prefer this node. Used for
- * pinned memory (cuda/memory.c, link/gpu_slab.c), which devices access over PCIe.
+ * The NUMA node of a device, and allocations that prefer this node. Used for pinned memory
+ * (cuda/memory.c, link/gpu_pool.c), which devices access over PCIe.
  */
 
 /* Most NUMA nodes that a Linux kernel supports. */
