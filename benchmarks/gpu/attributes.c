@@ -76,16 +76,16 @@ int attributes_print(const struct gr_gpus *gpus, const struct gr_gpu *gpu)
     get_attribute = (attribute_fn) dlsym(library, "cuDeviceGetAttribute");
     get_device = (device_fn) dlsym(library, "cuDeviceGet");
     if (NULL == get_version || NULL == get_attribute || NULL == get_device ||
-        CUDA_SUCCESS != get_device(&device, gr_gpu_ordinal(gpu))) {
+        CUDA_SUCCESS != get_device(&device, gpu->ordinal)) {
         dlclose(library);
         return -1;
     }
-    printf("%-32s %s\n", "model", gr_gpu_model(gpu));
+    printf("%-32s %s\n", "model", gpu->model);
     result = get_version(&value);
     print_number("driver's CUDA version", result, value);
     print_number("toolkit of the kernels", CUDA_SUCCESS, CUDA_VERSION);
     print_number("devices", CUDA_SUCCESS, gr_gpus_count(gpus));
-    print_number("NUMA node", CUDA_SUCCESS, gr_gpu_numa(gpu));
+    print_number("NUMA node", CUDA_SUCCESS, gpu->numa);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         result = get_attribute(&value, rows[i].which, device);
         print_number(rows[i].name, result, value);

@@ -139,7 +139,7 @@ int world_open(struct world *w, struct crew *crew, struct gr_gpu *gpu,
                          .seats = calloc((size_t) crew->n, sizeof *w->seats)};
     w->pool = NULL == w->doors ? NULL : gr_gpu_pool_open(gpu, w->doors, MOST_BYTES);
     for (int i = 0; i < crew->n; i++) {
-        mine[i] = gr_gpu_id(gpu);
+        mine[i] = gpu->id;
     }
     crew_tell(crew, mine, ids, sizeof mine[0]);
     rc =

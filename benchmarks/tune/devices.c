@@ -72,7 +72,7 @@ static enum gr_path find_path(struct tune_devices *d, struct crew *crew)
     int r;
 
     for (r = 0; r < crew->n; r++) {
-        mine[r] = gr_gpu_id(d->gpu);
+        mine[r] = d->gpu->id;
     }
     crew_tell(crew, mine, all, sizeof(mine[0]));
     for (r = 0; r < 2; r++) {
@@ -110,7 +110,7 @@ int tune_devices_open(struct tune_devices *d, struct crew *crew, int *beside)
     if (0 != crew_max(crew, NULL == d->gpu)) {
         return -1;
     }
-    snprintf(d->model, sizeof(d->model), "%s", gr_gpu_model(d->gpu));
+    snprintf(d->model, sizeof(d->model), "%s", d->gpu->model);
     *beside = is_one_model(d, crew);
     if (0 == *beside) {
         return 0;

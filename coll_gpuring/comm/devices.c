@@ -212,7 +212,7 @@ struct gr_pointer gr_pointer_of(const void *buffer)
 bool gr_reaches(struct gr_gpu *gpu, const struct gr_pointer *pointer, const void *buffer,
                 size_t bytes, bool *elsewhere)
 {
-    *elsewhere = *elsewhere || (pointer->device >= 0 && gr_gpu_ordinal(gpu) != pointer->device);
+    *elsewhere = *elsewhere || (pointer->device >= 0 && gpu->ordinal != pointer->device);
     if (GR_MEMORY_DEVICE == pointer->memory &&
         (!pointer->primary || !gr_gpu_can_use(gpu, pointer, bytes))) {
         return false;
@@ -247,7 +247,7 @@ struct gr_gpu_pool *gr_process_gpu_pool(struct gr_process *process, struct gr_gp
 
     gr_lock(&state.lock);
     if (NULL != host && NULL != state.kept) {
-        struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
+        struct kept *kept = &state.kept[gpu->ordinal];
 
         kept->pool = NULL == kept->pool ? gr_gpu_pool_open(gpu, host, bytes) : kept->pool;
         pool = kept->pool;
@@ -265,7 +265,7 @@ struct gr_ipc_cache *gr_process_ipc_cache(struct gr_gpu *gpu)
 
     gr_lock(&state.lock);
     if (NULL != state.kept) {
-        struct kept *kept = &state.kept[gr_gpu_ordinal(gpu)];
+        struct kept *kept = &state.kept[gpu->ordinal];
 
         kept->ipc_cache = NULL == kept->ipc_cache
                               ? gr_ipc_cache_open(gpu, gr_runtime_self(), SHARED_MOST, SHARED_MOST)
@@ -382,8 +382,8 @@ int gr_follow(struct gr_gpu *gpu, const void *buffer)
     if (NULL == owner || gpu == owner || 0 == gr_gpu_wait_default(owner)) {
         return 0;
     }
-    gr_print("gpuring: waiting for the default stream of device %d failed: %s",
-             gr_gpu_ordinal(owner), gr_gpu_error());
+    gr_print("gpuring: waiting for the default stream of device %d failed: %s", owner->ordinal,
+             gr_gpu_error());
     return GR_ERR_FAILED;
 }
 

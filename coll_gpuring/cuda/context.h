@@ -10,8 +10,8 @@
 #ifndef GR_CUDA_CONTEXT_H
 #define GR_CUDA_CONTEXT_H
 
+#include "cuda/device.h"
 #include "cuda/driver.h"
-#include "cuda/types.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,22 +45,6 @@ struct gr_gpus {
 
 /* Whether a device can access another one's memory. */
 enum gr_peer_access { GR_PEER_UNKNOWN, GR_PEER_NO, GR_PEER_YES };
-
-/* An initialised device. */
-struct gr_gpu {
-    struct gr_gpus *gpus;
-    int ordinal;
-    CUcontext context; /* the device's primary context */
-    CUlibrary library; /* the kernels; NULL: not loaded; under the lock of gpus */
-    /* NULL: not loaded yet; gr_cuda_kernel() */
-    _Atomic(CUfunction) kernels[GR_NENTRIES][GR_NKERNELS];
-    atomic_int has_kernels; /* `library` is loaded */
-    struct gr_gpu_id id;
-    char model[64];       /* the name of its model */
-    int numa;             /* NUMA node; -1: unknown */
-    int sms;              /* number of multiprocessors */
-    unsigned char *peers; /* enum gr_peer_access by ordinal; under the lock of gpus */
-};
 
 /* A stream. */
 struct gr_gpu_stream {

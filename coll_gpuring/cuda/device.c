@@ -269,26 +269,6 @@ void gr_gpus_close(struct gr_gpus *gpus)
     free(gpus);
 }
 
-struct gr_gpus *gr_gpu_owner(const struct gr_gpu *gpu)
-{
-    return gpu->gpus;
-}
-
-int gr_gpu_ordinal(const struct gr_gpu *gpu)
-{
-    return gpu->ordinal;
-}
-
-const char *gr_gpu_model(const struct gr_gpu *gpu)
-{
-    return gpu->model;
-}
-
-struct gr_gpu_id gr_gpu_id(const struct gr_gpu *gpu)
-{
-    return gpu->id;
-}
-
 bool gr_gpus_see(const struct gr_gpus *gpus, const struct gr_gpu_id *id)
 {
     CUuuid uuid;
@@ -311,11 +291,6 @@ int gr_gpu_has_mps(const struct gr_gpu *gpu)
     (void) gpu->gpus->cuda.cuDeviceGetAttribute(&value, (CUdevice_attribute) mps_enabled,
                                                 gpu->gpus->slots[gpu->ordinal].device);
     return 0 != value;
-}
-
-int gr_gpu_numa(const struct gr_gpu *gpu)
-{
-    return gpu->numa;
 }
 
 int gr_gpu_resident_blocks(const struct gr_gpu *gpu)

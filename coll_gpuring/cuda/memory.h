@@ -6,7 +6,7 @@
 #ifndef GR_CUDA_MEMORY_H
 #define GR_CUDA_MEMORY_H
 
-#include "cuda/types.h"
+#include "cuda/device.h"
 #include "exec/gpu/args.h"
 
 #include <stddef.h>

@@ -10,7 +10,6 @@
 #include "cuda/stream.h"
 
 static const struct gr_pointer host = {.memory = GR_MEMORY_HOST, .device = -1};
-static const struct gr_gpu_id no_id;
 
 /* A function that is never called. The parameters contain commas, so they are the last argument. */
 #define NEVER(type, name, value, ...) \
@@ -55,13 +54,8 @@ NEVER(int, gr_gpu_load_kernel, GR_ERR_NODRIVER, struct gr_gpu *gpu, enum gr_kern
       enum gr_kernel kernel)
 NEVER(int, gr_gpu_bracket_open, GR_ERR_NODRIVER, struct gr_gpu *gpu)
 NEVER(void, gr_gpu_bracket_close, NOTHING, struct gr_gpu *gpu)
-NEVER(struct gr_gpus *, gr_gpu_owner, NULL, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_has_mps, 0, const struct gr_gpu *gpu)
 NEVER(bool, gr_gpus_see, false, const struct gr_gpus *gpus, const struct gr_gpu_id *id)
-NEVER(int, gr_gpu_numa, -1, const struct gr_gpu *gpu)
-NEVER(int, gr_gpu_ordinal, -1, const struct gr_gpu *gpu)
-NEVER(struct gr_gpu_id, gr_gpu_id, no_id, const struct gr_gpu *gpu)
-NEVER(const char *, gr_gpu_model, "", const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_resident_blocks, 0, const struct gr_gpu *gpu)
 NEVER(int, gr_gpu_can_access, 0, struct gr_gpu *gpu, int other)
 NEVER(int, gr_gpu_can_use, 0, struct gr_gpu *gpu, const struct gr_pointer *p, size_t bytes)

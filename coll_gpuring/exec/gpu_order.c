@@ -29,10 +29,10 @@ int gr_setup_devices(struct gr_setup *s)
     own = &s->devices[p];
     s->mine = gr_gpu_pick(s->op->buffers, &s->mine_error);
     if (NULL != s->mine) {
-        own->id = gr_gpu_id(s->mine);
+        own->id = s->mine->id;
         own->contends = !gr_gpu_has_mps(s->mine);
         own->tuned = NULL != constants && '\0' != constants->device[0] &&
-                     0 == strcmp(constants->device, gr_gpu_model(s->mine));
+                     0 == strcmp(constants->device, s->mine->model);
     } else {
         snprintf(s->why, sizeof(s->why), "%s", gr_gpu_error());
     }

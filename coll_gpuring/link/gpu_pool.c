@@ -108,7 +108,7 @@ static int find_arena(uint64_t number, int *ordinal, gr_gpu_ptr *at)
     for (a = arenas; NULL != a && number != a->number; a = a->link) {
     }
     if (NULL != a) {
-        *ordinal = gr_gpu_ordinal(a->gpu);
+        *ordinal = a->gpu->ordinal;
         *at = a->at;
     }
     pthread_mutex_unlock(&lock);
@@ -453,7 +453,7 @@ static int pinned_lease(struct gr_gpu_pool *pool, size_t bytes, size_t clean, in
     struct gr_numa_saved policy;
     int k, created, rc;
 
-    (void) gr_numa_prefer(gr_gpu_numa(pool->gpu), &policy);
+    (void) gr_numa_prefer(pool->gpu->numa, &policy);
     rc = gr_pool_lease(pool->host, GR_SLAB_PINNED, PAGE + data, 1, n, host);
     gr_numa_restore(&policy);
     if (rc < 0) {
@@ -568,7 +568,7 @@ struct gr_gpu_slab_handle gr_gpu_pool_export(const struct gr_gpu_pool *pool,
 
     memset(&handle, 0, sizeof(handle));
     handle.host = gr_pool_export(pool->host, slab->host);
-    handle.gpu = gr_gpu_id(pool->gpu);
+    handle.gpu = pool->gpu->id;
     handle.offset = slab->offset;
     if (NULL == slab->arena) {
         handle.where = GR_ON_HOST;

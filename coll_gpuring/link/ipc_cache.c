@@ -131,12 +131,12 @@ static struct gr_ipc_export *new_export(struct gr_ipc_cache *cache)
 static int create_handle(const struct gr_ipc_cache *cache, const void *at, uint64_t id,
                          struct gr_ipc_handle *handle)
 {
-    struct gr_pointer p = gr_pointer_find(gr_gpu_owner(cache->gpu), at);
+    struct gr_pointer p = gr_pointer_find(cache->gpu->gpus, at);
     gr_gpu_ptr base;
     size_t bytes;
     int rc;
 
-    if (GR_MEMORY_DEVICE != p.memory || !p.primary || gr_gpu_ordinal(cache->gpu) != p.device) {
+    if (GR_MEMORY_DEVICE != p.memory || !p.primary || cache->gpu->ordinal != p.device) {
         return GR_ERR_PEER;
     }
     rc = gr_gpu_ipc_range(cache->gpu, p.at, &base, &bytes);
@@ -147,7 +147,7 @@ static int create_handle(const struct gr_ipc_cache *cache, const void *at, uint6
         return rc;
     }
     handle->owner = cache->self;
-    handle->gpu = gr_gpu_id(cache->gpu);
+    handle->gpu = cache->gpu->id;
     handle->of.process = cache->process;
     handle->of.pid = (int32_t) getpid();
     handle->of.device = p.device;
@@ -161,7 +161,7 @@ struct gr_ipc_handle gr_ipc_cache_export(struct gr_ipc_cache *cache, const void 
                                          size_t bytes)
 {
     return gr_ipc_cache_export_known(
-        cache, buffer, gr_gpus_buffer_id(gr_gpu_owner(cache->gpu), (uintptr_t) buffer), bytes);
+        cache, buffer, gr_gpus_buffer_id(cache->gpu->gpus, (uintptr_t) buffer), bytes);
 }
 
 struct gr_ipc_handle gr_ipc_cache_export_known(struct gr_ipc_cache *cache, const void *buffer,
@@ -209,7 +209,7 @@ uint64_t gr_ipc_name(const struct gr_gpu_allocation *of)
 
 uint64_t gr_ipc_cache_begin_call(struct gr_ipc_cache *cache)
 {
-    const struct gr_gpus *gpus = gr_gpu_owner(cache->gpu);
+    const struct gr_gpus *gpus = cache->gpu->gpus;
     uint64_t names;
     int k, turn;
 

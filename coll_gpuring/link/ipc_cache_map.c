@@ -206,7 +206,7 @@ static int open_mapping(struct gr_ipc_cache *cache, const struct gr_ipc_handle *
 static int map_own(struct gr_ipc_cache *cache, const struct gr_ipc_handle *handle,
                    struct gr_ipc_mapped *mapped)
 {
-    if (gr_gpus_buffer_id(gr_gpu_owner(cache->gpu), handle->of.base) != handle->of.id ||
+    if (gr_gpus_buffer_id(cache->gpu->gpus, handle->of.base) != handle->of.id ||
         !gr_gpu_can_access(cache->gpu, handle->of.device)) {
         return GR_ERR_PEER;
     }

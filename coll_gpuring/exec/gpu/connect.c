@@ -248,7 +248,7 @@ static int reserve(struct gr_join *join)
 static void note_unmapped(struct gr_join *join, const struct gr_gpu_connection *w)
 {
     static const unsigned char none[sizeof(w->handle.ipc)];
-    const struct gr_gpus *gpus = gr_gpu_owner(join->gpu->gpu);
+    const struct gr_gpus *gpus = join->gpu->gpu->gpus;
 
     if (join->unmapped < 0) {
         join->unmapped = w->end.rank;

@@ -104,7 +104,7 @@ static enum gr_leader_how place_side(struct gr_leader_run *run, int side,
     struct gr_leader *leader = run->leader;
     struct gr_gpu_team *team = leader->team;
     struct gr_leader_place *place = &post->side[side];
-    uint64_t id = gr_gpus_buffer_id(gr_gpu_owner(team->gpu), run->at[side]);
+    uint64_t id = gr_gpus_buffer_id(team->gpu->gpus, run->at[side]);
     struct gr_leader_seen *seen;
     struct gr_ipc_handle handle;
 
@@ -304,9 +304,8 @@ void gr_leader_copy_from_now_on(struct gr_leader_run *run, int later)
         run->leader->no_export || (!later && run->on_device && (run->copied[0] || run->copied[1]));
 
     for (side = 0; side < 2; side++) {
-        uint64_t id = 0 == run->at[side]
-                          ? 0
-                          : gr_gpus_buffer_id(gr_gpu_owner(run->leader->team->gpu), run->at[side]);
+        uint64_t id =
+            0 == run->at[side] ? 0 : gr_gpus_buffer_id(run->leader->team->gpu->gpus, run->at[side]);
 
         if (0 != id) {
             seen_of(run->leader, id)->unmapped = !later;

@@ -201,7 +201,7 @@ static void contexts_have_peers(void)
 static void report_ids(int fd)
 {
     struct gr_gpus *gpus = open_gpus();
-    struct gr_gpu_id id = gr_gpu_id(get_gpu(gpus, 0));
+    struct gr_gpu_id id = get_gpu(gpus, 0)->id;
 
     CHECK_INT(write(fd, &id, sizeof(id)), sizeof(id));
 }
@@ -225,7 +225,7 @@ static void devices_have_names(void)
     CHECK_INT(child_status(pid), 0);
     gpus = open_gpus();
     for (k = 0; k < 3; k++) {
-        ids[k] = gr_gpu_id(get_gpu(gpus, k));
+        ids[k] = get_gpu(gpus, k)->id;
         CHECK_INT(0 == memcmp(&ids[k], &other, sizeof(other)), 2 == k);
     }
     CHECK(0 != memcmp(ids[0].uuid, ids[1].uuid, sizeof(ids[0].uuid)) && ids[0].bus != ids[1].bus);

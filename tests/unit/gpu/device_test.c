@@ -365,6 +365,7 @@ static void *get_in_a_thread(void *gpus)
 static void one_device_for_all_threads(void)
 {
     pthread_t threads[4];
+    const struct gr_gpu *first;
     void *gpu[4];
     int k, error;
 
@@ -378,7 +379,8 @@ static void one_device_for_all_threads(void)
         CHECK(gpu[k] == gpu[0]);
     }
     CHECK_INT(calls, 1);
-    CHECK(gr_gpu_owner(gpu[0]) == gpus && 0 == gr_gpu_ordinal(gpu[0]));
+    first = gpu[0];
+    CHECK(gpus == first->gpus && 0 == first->ordinal);
     CHECK(NULL == gr_gpu_get(gpus, -1, &error));
     CHECK_INT(error, GR_ERR_NODEVICE);
     CHECK(NULL == gr_gpu_get(gpus, gr_gpus_count(gpus), &error));

@@ -80,7 +80,7 @@ static void opening_again(void)
     (void) get_gpu(second, 0);
     gr_gpus_close(second);
     gpus = open_gpus();
-    CHECK_INT(gr_gpu_ordinal(get_gpu(gpus, 0)), 0);
+    CHECK_INT(get_gpu(gpus, 0)->ordinal, 0);
     gr_gpus_close(gpus);
     gr_gpus_close(NULL);
 }
@@ -120,7 +120,7 @@ static void the_oldest_driver_that_will_do(void)
         gpus = gr_gpus_open(DRIVER_LACKING, &error);
         CHECK(NULL != gpus);
         CHECK(NULL == (0 == k ? (void *) gpus->cuda.cuFuncLoad : (void *) gpus->cuda.cuCtxGetId));
-        CHECK_INT(gr_gpu_ordinal(get_gpu(gpus, 0)), 0);
+        CHECK_INT(get_gpu(gpus, 0)->ordinal, 0);
         gr_gpus_close(gpus);
     }
 }

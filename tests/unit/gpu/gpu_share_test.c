@@ -181,7 +181,7 @@ static void buffers_of_one_allocation(void)
     CHECK_INT(t.of.process, whole.of.process);
     CHECK_INT(t.owner.job, 1);
     CHECK_INT(t.owner.vpid, 3);
-    CHECK(0 == memcmp(&t.gpu, &(struct gr_gpu_id[]) {gr_gpu_id(s.gpu)}[0], sizeof(t.gpu)));
+    CHECK(0 == memcmp(&t.gpu, &(struct gr_gpu_id[]) {s.gpu->id}[0], sizeof(t.gpu)));
     CHECK_USAGE(s.share, 2, 0, 0);
     close_sharer(&s);
 }

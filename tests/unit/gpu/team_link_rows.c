@@ -24,7 +24,7 @@ static void check_place(const struct tr_team *t, int writer, int reader)
 {
     const struct tr_world *w = t->world;
     int reaches = w->ranks[writer].gpu == w->ranks[reader].gpu ||
-                  gr_gpu_can_access(w->ranks[writer].gpu, gr_gpu_ordinal(w->ranks[reader].gpu));
+                  gr_gpu_can_access(w->ranks[writer].gpu, w->ranks[reader].gpu->ordinal);
     const struct gr_gpu_connection *out = &t->ranks[writer]->out[reader],
                                    *in = &t->ranks[reader]->in[writer];
     int k;

@@ -87,7 +87,7 @@ void tr_open(struct tr_world *w, int p, const struct tr_bounds *bounds)
         struct gr_peer_id self = {1, (uint64_t) r};
 
         w->ranks[r].gpu = get_gpu(w->gpus, r % gr_gpus_count(w->gpus));
-        w->ids[r] = gr_gpu_id(w->ranks[r].gpu);
+        w->ids[r] = w->ranks[r].gpu->id;
         w->ranks[r].host = gr_pool_open(self, bounds->host);
         CHECK(NULL != w->ranks[r].host);
         w->ranks[r].pool = gr_gpu_pool_open(w->ranks[r].gpu, w->ranks[r].host, bounds->pool);
