@@ -23,7 +23,6 @@
 
 #include "base/errors.h"
 #include "base/memory.h"
-#include "net/link.h"
 #include "net/transport.h"
 #include "net/net.h"
 #include "net/rails.h"

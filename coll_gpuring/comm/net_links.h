@@ -7,7 +7,7 @@
 #include "comm/runtime.h"
 
 #include "link/fifo.h"
-#include "net/link.h"
+#include "net/net.h"
 
 #include <stdbool.h>
 #include <stddef.h>

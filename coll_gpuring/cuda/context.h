@@ -10,8 +10,8 @@
 #ifndef GR_CUDA_CONTEXT_H
 #define GR_CUDA_CONTEXT_H
 
-#include "cuda/device.h"
 #include "cuda/driver.h"
+#include "cuda/types.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,63 +6,14 @@
  * API shares, when it is first called for that device. gr_gpu_load_kernels() loads the library of
  * the kernels, and one of them; the others are loaded at their first launches, since loading all 74
  * takes 0.1 to 0.8 s.
- *
- * Rules for all functions of cuda/:
- * - They need no CUDA header, and are thread-safe.
- * - They leave the calling thread's current context as it was.
- * - Errors are enum gr_error. Unless stated otherwise: GR_ERR_GPU_SPACE if the driver was out of
- *   memory, else GR_ERR_CUDA. gr_gpu_error() has the driver's message.
  */
 #ifndef GR_CUDA_DEVICE_H
 #define GR_CUDA_DEVICE_H
 
-#include "base/errors.h"
-#include "exec/gpu/kernels.h"
+#include "cuda/types.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
-
-/* The driver of this process. */
-struct gr_gpus;
-
-/* Identifies a device on a host, whatever ordinal a process gives it. */
-struct gr_gpu_id {
-    unsigned char uuid[16]; /* from the driver */
-    uint32_t domain;        /* PCI address */
-    uint32_t bus;           /* PCI address */
-    uint32_t device;        /* PCI address */
-    uint32_t pad;           /* 0 */
-};
-
-/* Whether both are the same device. */
-static inline int gr_gpu_id_equal(const struct gr_gpu_id *a, const struct gr_gpu_id *b)
-{
-    return 0 == memcmp(a->uuid, b->uuid, sizeof(a->uuid));
-}
-
-/* One of its devices. The members from `sms` on are internal to cuda/. */
-struct gr_gpu {
-    struct gr_gpus *gpus;
-    int ordinal;
-    int numa; /* NUMA node near the device; -1: unknown */
-    struct gr_gpu_id id;
-    char model[64];           /* the name of its model, as the driver has it */
-    int sms;                  /* number of multiprocessors */
-    unsigned char *peers;     /* enum gr_peer_access by ordinal; under the lock of gpus */
-    struct CUctx_st *context; /* the device's primary context */
-    struct CUlib_st *library; /* the kernels; NULL: not loaded; under the lock of gpus */
-    atomic_int has_kernels;   /* `library` is loaded */
-    /* NULL: not loaded yet; gr_cuda_kernel() */
-    _Atomic(struct CUfunc_st *) kernels[GR_NENTRIES][GR_NKERNELS];
-};
-
-/* A stream of a device. */
-struct gr_gpu_stream;
-
-/* Number of marks of a stream. */
-#define GR_GPU_MARKS 32
 
 /*
  * The message for this thread's last error, as "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY". Never NULL.

@@ -6,7 +6,7 @@
 #ifndef GR_CUDA_MEMORY_H
 #define GR_CUDA_MEMORY_H
 
-#include "cuda/device.h"
+#include "cuda/types.h"
 #include "exec/gpu/args.h"
 
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #ifndef GR_CUDA_POINTER_H
 #define GR_CUDA_POINTER_H
 
-#include "cuda/device.h"
+#include "cuda/types.h"
 #include "exec/gpu/args.h"
 
 enum gr_memory {

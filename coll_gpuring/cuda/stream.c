@@ -263,8 +263,10 @@ void gr_gpu_stream_close(struct gr_gpu_stream *stream)
     if (0 == gr_cuda_enter_alive(stream->gpu->gpus, stream->gpu->ordinal, &saved)) {
         (void) cuda->cuStreamSynchronize(stream->stream);
         (void) cuda->cuEventDestroy(stream->event);
-        for (k = 0; k < GR_GPU_MARKS && NULL != stream->marks[k]; k++) {
-            (void) cuda->cuEventDestroy(stream->marks[k]);
+        for (k = 0; k < GR_GPU_MARKS; k++) {
+            if (NULL != stream->marks[k]) {
+                (void) cuda->cuEventDestroy(stream->marks[k]);
+            }
         }
         (void) cuda->cuStreamDestroy(stream->stream);
         gr_cuda_leave(cuda, &saved);
@@ -389,28 +391,14 @@ int gr_gpu_stream_copy_runs(struct gr_gpu_stream *stream, const struct gr_gpu_ru
                              put_runs(&stream->gpu->gpus->cuda, runs, n, stream->stream));
 }
 
-/* Create missing marks up to this number. The context is current. */
-static int create_marks(struct gr_gpu_stream *stream, uint32_t mark)
-{
-    uint32_t k;
-    int rc = 0;
-
-    for (k = 0; k <= mark && 0 == rc; k++) {
-        rc = NULL == stream->marks[k] ? GR_CUDA(&stream->gpu->gpus->cuda, cuEventCreate,
-                                                &stream->marks[k], CU_EVENT_DISABLE_TIMING)
-                                      : 0;
-    }
-    return rc;
-}
-
 /* The context is current. */
 static int record_mark(struct gr_gpu_stream *stream, uint32_t mark)
 {
-    int rc = create_marks(stream, mark);
+    const struct gr_cuda *cuda = &stream->gpu->gpus->cuda;
+    CUevent *event = &stream->marks[mark];
+    int rc = NULL == *event ? GR_CUDA(cuda, cuEventCreate, event, CU_EVENT_DISABLE_TIMING) : 0;
 
-    return 0 == rc ? GR_CUDA(&stream->gpu->gpus->cuda, cuEventRecord, stream->marks[mark],
-                             stream->stream)
-                   : rc;
+    return 0 == rc ? GR_CUDA(cuda, cuEventRecord, *event, stream->stream) : rc;
 }
 
 int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark)

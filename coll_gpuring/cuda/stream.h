@@ -3,7 +3,7 @@
 #ifndef GR_CUDA_STREAM_H
 #define GR_CUDA_STREAM_H
 
-#include "cuda/device.h"
+#include "cuda/types.h"
 #include "exec/gpu/args.h"
 #include "exec/gpu/kernels.h"
 #include "exec/gpu/leader_args.h"

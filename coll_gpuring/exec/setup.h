@@ -11,7 +11,7 @@
 
 #include "cuda/device.h"
 #include "exec/gpu/team.h"
-#include "net/link.h"
+#include "net/net.h"
 
 struct gr_comm;
 struct gr_gpu;

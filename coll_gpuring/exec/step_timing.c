@@ -48,7 +48,7 @@ static int make(struct gr_op_queue *queue)
     struct gr_timing *t = gr_calloc(1, sizeof(*t));
 
     if (NULL == t ||
-        0 != gr_sync_port_init(&t->port, team->notes.in, team->notes.out, team->p, team->rank,
+        0 != gr_sync_port_init(&t->port, team->notes.in, team->notes.out, team->p,
                                NULL == team->remote) ||
         0 != gr_timer_init(&t->timer, (enum gr_step_sync) value[GR_PARAM_STEP_SYNC], &t->port.port,
                            &queue->comm->torus, team->p, team->rank)) {

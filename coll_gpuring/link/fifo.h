@@ -229,18 +229,15 @@ static inline size_t gr_link_bytes(uint32_t nslots, size_t slot_bytes)
 /* Offset of data_at[] in an inter-node writer's slab, from the first slot. */
 static inline size_t gr_link_data_at_offset(uint32_t nslots, size_t slot_bytes)
 {
-    size_t end = nslots * (slot_bytes + sizeof(uint32_t));
-
-    return (end + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+    return gr_round_up(nslots * (slot_bytes + sizeof(uint32_t)), sizeof(void *));
 }
 
 /* Size of the slab of an inter-node writer: slots, valid_bytes[], data_at[]. */
 static inline size_t gr_link_net_bytes(uint32_t nslots, size_t slot_bytes)
 {
-    size_t bytes =
-        gr_link_bytes(0, 0) + gr_link_data_at_offset(nslots, slot_bytes) + nslots * sizeof(void *);
-
-    return (bytes + GR_CACHE_LINE - 1) / GR_CACHE_LINE * GR_CACHE_LINE;
+    return gr_round_up(gr_link_bytes(0, 0) + gr_link_data_at_offset(nslots, slot_bytes) +
+                           nslots * sizeof(void *),
+                       GR_CACHE_LINE);
 }
 
 /* valid_bytes[] of an inter-node writer's slab. */

@@ -104,7 +104,7 @@ static inline int gr_ipc_handle_valid(const struct gr_ipc_handle *handle)
     return 0 != handle->of.pid;
 }
 
-/* ---- mapping the memory of other processes: ipc_cache_map.c ---- */
+/* ---- mapping the memory of other processes ---- */
 
 struct gr_ipc_mapping;
 
@@ -144,7 +144,7 @@ void gr_ipc_cache_end_call(struct gr_ipc_cache *cache, uint64_t names);
 /* Close all mappings that are not in use, so that memory that their owners have freed is free. */
 void gr_ipc_cache_trim(struct gr_ipc_cache *cache);
 
-/* ---- state, internal to ipc_cache*.c ---- */
+/* ---- state, internal to ipc_cache.c and tests ---- */
 
 /* The handle of an allocation of this process. */
 struct gr_ipc_export {

@@ -27,35 +27,34 @@
 struct mapping {
     struct gr_peer_id owner;
     struct gr_shm_id id;
+    uint64_t bytes;      /* its size; up to here what names it, without padding */
     unsigned char *base; /* where it is attached */
-    size_t bytes;        /* its size */
     size_t users;        /* gr_pool_map() without gr_pool_unmap() */
 };
 
 struct gr_pool {
-    pthread_mutex_t lock;              /* of everything below */
-    struct gr_peer_id self;            /* this process */
-    size_t max_bytes;                  /* bound of `held` */
-    size_t reserved;                   /* bytes of all segments */
-    size_t held;                       /* bytes of their populated pages */
-    size_t leased;                     /* bytes of slabs that are leased, or not left */
-    size_t in_use;                     /* of these what is populated for sure */
-    size_t freed;                      /* bytes of slabs freed since pages were given back */
-    uint64_t leases;                   /* number of the last lease */
-    struct gr_segment *segments;       /* owned */
-    struct gr_ranges ranges;           /* free memory */
-    struct gr_slab_list leaving;       /* released by this process, in the order of looking */
-    struct gr_slab_list kept[GR_BINS]; /* pinned ones that are not leased, by size */
-    void *mappings;                    /* a tree of tsearch(), of struct mapping; owned */
-    int mapped;                        /* in the tree */
-    uint64_t attached;                 /* segments that were ever attached */
-    uint64_t checked;                  /* of these, when gr_pool_check() was called last */
+    pthread_mutex_t lock;        /* of everything below */
+    struct gr_peer_id self;      /* this process */
+    size_t max_bytes;            /* bound of `held` */
+    size_t reserved;             /* bytes of all segments */
+    size_t held;                 /* bytes of their populated pages */
+    size_t leased;               /* bytes of slabs that are leased, or not left */
+    size_t in_use;               /* of these what is populated for sure */
+    size_t freed;                /* bytes of slabs freed since pages were given back */
+    uint64_t leases;             /* number of the last lease */
+    struct gr_segment *segments; /* owned */
+    struct gr_ranges ranges;     /* free memory */
+    struct gr_slab_list leaving; /* released by this process, in the order of looking */
+    struct gr_ranges kept;       /* pinned slabs that are not leased */
+    void *mappings;              /* a tree of tsearch(), of struct mapping; owned */
+    int mapped;                  /* in the tree */
+    uint64_t attached;           /* segments that were ever attached */
+    uint64_t checked;            /* of these, when gr_pool_check() was called last */
 };
 
 struct gr_pool *gr_pool_open(struct gr_peer_id self, size_t max_bytes)
 {
     struct gr_pool *pool = gr_calloc(1, sizeof(*pool));
-    int k;
 
     if (NULL == pool) {
         return NULL;
@@ -64,10 +63,8 @@ struct gr_pool *gr_pool_open(struct gr_peer_id self, size_t max_bytes)
     pool->self = self;
     pool->max_bytes = max_bytes;
     gr_ranges_init(&pool->ranges);
+    gr_ranges_init(&pool->kept);
     TAILQ_INIT(&pool->leaving);
-    for (k = 0; k < GR_BINS; k++) {
-        TAILQ_INIT(&pool->kept[k]);
-    }
     return pool;
 }
 
@@ -282,7 +279,7 @@ static void reuse(struct gr_pool *pool, struct gr_slab *slab)
     pool->in_use -= slab->in_use;
     if (GR_SLAB_PINNED == slab->kind) {
         slab->state = GR_SLAB_KEPT;
-        TAILQ_INSERT_HEAD(&pool->kept[gr_ranges_bin(slab->bytes)], slab, entry);
+        TAILQ_INSERT_HEAD(&pool->kept.bins[gr_ranges_bin(slab->bytes)], slab, entry);
         return;
     }
     if (GR_SLAB_SPARSE == slab->kind) {
@@ -336,7 +333,7 @@ static int take_range(struct gr_pool *pool, size_t bytes, size_t align, struct g
 /* A pinned slab of that size that is not leased, or NULL. */
 static struct gr_slab *take_kept(struct gr_pool *pool, size_t bytes, int nusers)
 {
-    struct gr_slab_list *list = &pool->kept[gr_ranges_bin(bytes)];
+    struct gr_slab_list *list = &pool->kept.bins[gr_ranges_bin(bytes)];
     struct gr_slab *slab = TAILQ_FIRST(list);
 
     while (NULL != slab && (slab->bytes != bytes || slab->nusers != nusers)) {
@@ -450,20 +447,10 @@ void gr_pool_release(struct gr_pool *pool, struct gr_slab *slab, int used)
 
 /* ---- slabs of other processes ---- */
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 /* The order of mappings, for tsearch(): by all that names a segment. */
 static int compare_mappings(const void *a, const void *b)
 {
-    const struct mapping *x = a, *y = b;
-    int order = memcmp(&x->id, &y->id, sizeof(x->id));
-
-    order = 0 == order ? compare_numbers(x->owner.vpid, y->owner.vpid) : order;
-    order = 0 == order ? compare_numbers(x->owner.job, y->owner.job) : order;
-    return 0 == order ? compare_numbers(x->bytes, y->bytes) : order;
+    return memcmp(a, b, offsetof(struct mapping, base));
 }
 
 /* Attach a segment that is not in the tree yet. */

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/system.h"
 #include "base/text.h"
+#include "link/lease.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,7 @@
 /* Bytes of the segment that a page is in. */
 static size_t page_bytes(void)
 {
-    size_t page = (size_t) sysconf(_SC_PAGESIZE);
-
-    return (sizeof(struct gr_public_page) + page - 1) / page * page;
+    return gr_round_up(sizeof(struct gr_public_page), (size_t) sysconf(_SC_PAGESIZE));
 }
 
 /* A segment with all its pages, so that no later write needs memory. NULL: there is none. */

@@ -462,7 +462,9 @@ static int find_constants(struct gr_comm *comm, struct modex_record *const *reco
         return OMPI_SUCCESS;
     }
     for (r = 1; r < comm->size; r++) {
-        distance = gr_cpu_place_farthest(distance, &records[0]->place, &records[r]->place);
+        int other = gr_cpu_place_distance(&records[0]->place, &records[r]->place);
+
+        distance = other > distance ? other : distance;
     }
     mca_coll_gpuring_constants_use(comm, &record->constants, distance);
     return OMPI_SUCCESS;

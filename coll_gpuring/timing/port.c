@@ -66,13 +66,12 @@ static int poll(void *ctx, struct gr_note *note, int64_t *at)
 }
 
 int gr_sync_port_init(struct gr_sync_port *port, struct gr_link *in, struct gr_link *out, int p,
-                      int rank, int one_host)
+                      int one_host)
 {
     struct timespec step;
 
     memset(port, 0, sizeof(*port));
     port->p = p;
-    port->rank = rank;
     port->in = in;
     port->out = out;
     port->port = (struct gr_port) {now, send, poll, port, GR_NOTE_PAD, one_host};

@@ -92,7 +92,6 @@ static inline int64_t gr_port_now(const struct gr_port *port)
 struct gr_sync_port {
     struct gr_port port;            /* for the timer; its ctx is this, which must not move */
     int p;                          /* number of ranks */
-    int rank;                       /* this rank */
     int next;                       /* rank to poll first */
     struct gr_link *in;             /* [rank]: links from other ranks; borrowed */
     struct gr_link *out;            /* [rank]: links to other ranks; borrowed */
@@ -104,6 +103,6 @@ struct gr_sync_port {
  * one_host: all ranks may share one clock. Returns 0, or GR_ERR_SYS: no usable clock.
  */
 int gr_sync_port_init(struct gr_sync_port *port, struct gr_link *in, struct gr_link *out, int p,
-                      int rank, int one_host);
+                      int one_host);
 
 #endif

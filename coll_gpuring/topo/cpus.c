@@ -207,13 +207,6 @@ int gr_cpu_place_distance(const struct gr_cpu_place *a, const struct gr_cpu_plac
     return k;
 }
 
-int gr_cpu_place_farthest(int so_far, const struct gr_cpu_place *a, const struct gr_cpu_place *b)
-{
-    int distance = gr_cpu_place_distance(a, b);
-
-    return distance > so_far ? distance : so_far;
-}
-
 void gr_cpu_partners(const char *folder, int cpu, const cpu_set_t *allowed,
                      int partners[GR_CPU_DISTANCES])
 {

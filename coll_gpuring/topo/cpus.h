@@ -69,9 +69,6 @@ struct gr_cpu_place gr_cpu_place_find(const char *folder, const cpu_set_t *bound
 /* The distance of two processes of a node, an enum gr_cpu_distance. */
 int gr_cpu_place_distance(const struct gr_cpu_place *a, const struct gr_cpu_place *b);
 
-/* The same, or `so_far` where that is farther: so the farthest of several is found. */
-int gr_cpu_place_farthest(int so_far, const struct gr_cpu_place *a, const struct gr_cpu_place *b);
-
 /*
  * For each distance a processor among the allowed ones that is so far from `cpu`, or -1: there is
  * none. Never a thread of the same core, unless all others are; that one counts as sharing a cache.

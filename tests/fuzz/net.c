@@ -10,7 +10,6 @@
  */
 #include "fuzz.h"
 
-#include "net/link.h"
 #include "net/net.h"
 #include "net/net_state.h"
 #include "net_transport.h"

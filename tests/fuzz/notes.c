@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     clock_ns = 1000000;
-    FUZZ_NEED(0 == gr_sync_port_init(&lines, in, out, p, rank, (int) fuzz_below(&input, 2)));
+    FUZZ_NEED(0 == gr_sync_port_init(&lines, in, out, p, (int) fuzz_below(&input, 2)));
     port = (struct gr_port) {now, send, poll, NULL, lines.port.max_pad, lines.port.common_clock};
     FUZZ_NEED(0 == gr_timer_init(&timer, GR_SYNC_START, &port, &torus, p, rank));
     for (k = 0; k < CALLS && call(&timer, p); k++) {

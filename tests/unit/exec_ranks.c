@@ -225,7 +225,7 @@ void ex_timers(struct ex_world *w, enum gr_step_sync sync)
 
         struct gr_channel_set *notes = &rank->team->notes;
 
-        if (0 != gr_sync_port_init(&rank->port, notes->in, notes->out, w->params.p, r, 1) ||
+        if (0 != gr_sync_port_init(&rank->port, notes->in, notes->out, w->params.p, 1) ||
             0 != gr_timer_init(&rank->timer, sync, &rank->port.port, &w->params.torus, w->params.p,
                                r)) {
             abort();

@@ -3,7 +3,6 @@
 #include "team_net.h"
 
 #include "exec/gpu/team.h"
-#include "net/link.h"
 #include "net/net.h"
 #include "post.h"
 

@@ -12,7 +12,6 @@
 #ifndef GR_TESTS_NET_ENDS_H
 #define GR_TESTS_NET_ENDS_H
 
-#include "net/link.h"
 #include "net/net.h"
 
 #include <stdint.h>

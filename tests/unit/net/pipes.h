@@ -6,7 +6,6 @@
 #ifndef GR_TESTS_NET_PIPES_H
 #define GR_TESTS_NET_PIPES_H
 
-#include "net/link.h"
 #include "net/net.h"
 #include "gpu_slots.h"
 #include "rng.h"
