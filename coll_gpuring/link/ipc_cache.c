@@ -361,17 +361,7 @@ static int was_refused(const struct gr_ipc_cache *cache, const struct gr_gpu_all
     return k < GR_IPC_REFUSED;
 }
 
-static void remember_refused(struct gr_ipc_cache *cache, const struct gr_gpu_allocation *of)
-{
-    cache->refused[cache->nrefused++ % GR_IPC_REFUSED] = *of;
-}
-
 /* ---- allocations whose mappings were closed unused; the lock is held ---- */
-
-static void remember_unused(struct gr_ipc_cache *cache, const struct gr_ipc_mapping *m)
-{
-    cache->unused[cache->nunused++ % GR_IPC_UNUSED] = (struct gr_ipc_unused) {m->of, m->used};
-}
 
 /*
  * Opening takes some 0.5 ms. So where an allocation comes back, unused mappings are kept for longer
@@ -418,7 +408,7 @@ static int open_mapping(struct gr_ipc_cache *cache, const struct gr_ipc_handle *
     }
     if (rc < 0) {
         free(m);
-        remember_refused(cache, &handle->of);
+        cache->refused[cache->nrefused++ % GR_IPC_REFUSED] = handle->of;
         return GR_ERR_PEER;
     }
     m->of = handle->of;
@@ -522,7 +512,8 @@ void gr_ipc_cache_end_call(struct gr_ipc_cache *cache, uint64_t names)
 
         if (0 == m->users && (freed || unused)) {
             if (!freed) {
-                remember_unused(cache, m);
+                cache->unused[cache->nunused++ % GR_IPC_UNUSED] =
+                    (struct gr_ipc_unused) {m->of, m->used};
             }
             close_one(cache, at);
         } else {

@@ -134,8 +134,7 @@ static int send_echoes(struct gr_measure *m)
 static void store_trips(struct gr_measure *m)
 {
     struct gr_latency *l = m->latency;
-    int64_t byte_fs =
-        m->port->max_pad > 0 ? gr_latency_byte_fs(m->best[0], m->best[1], m->port->max_pad) : 0;
+    int64_t byte_fs = gr_latency_byte_fs(m->best[0], m->best[1], m->port->max_pad);
     int64_t *to = &l->ring[m->dim][coord(m, m->dim) * extent(m, m->dim) + m->peer];
 
     *to = m->best[0] / 2;

@@ -52,23 +52,6 @@ static int compare_ends(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/*
- * A message that arrives nowhere: what a rank does by itself takes as long as the costliest
- * dimension's bytes.
- */
-static int64_t local_time(const struct gr_timing_job *job, size_t bytes)
-{
-    const struct gr_latency *l = job->latency;
-    int64_t ns = 0, t;
-    int d;
-
-    for (d = 0; d < l->torus.ndims; d++) {
-        t = (int64_t) ((double) bytes * (double) l->byte_fs[d] * 1e-6);
-        ns = t > ns ? t : ns;
-    }
-    return ns;
-}
-
 struct work {
     struct ends writers, readers;
     int64_t *ticks; /* how long each lasts */
@@ -106,7 +89,8 @@ static int see_step(struct work *w, const struct gr_timing_job *job, int rank, u
 {
     size_t elems = gr_step_elems(job->split, channel, 0, s), bytes = elems * job->elem_bytes;
     size_t slots = (elems + job->slot_elems - 1) / job->slot_elems;
-    int64_t t, ns = local_time(job, bytes);
+    /* what a rank does by itself takes as long as the costliest dimension's bytes */
+    int64_t t, ns = gr_latency_message(job->latency, rank, rank, bytes);
     int k, rc = 0;
 
     if (0 == elems || 0 == s->bits) {
