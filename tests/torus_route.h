@@ -3,7 +3,7 @@
 #ifndef GR_TESTS_TORUS_ROUTE_H
 #define GR_TESTS_TORUS_ROUTE_H
 
-#include "topo/torus.h"
+#include "../benchmarks/torus/links.h"
 
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ static inline int torus_route(const struct gr_torus *torus, int from, int to, in
             gr_torus_offset(torus, d, gr_torus_coord(torus, from, d), gr_torus_coord(torus, to, d));
         step = offset > 0 ? 1 : -1;
         for (; 0 != offset; offset -= step) {
-            links[n++] = gr_torus_link(torus, from, d, step > 0);
+            links[n++] = torus_link(torus, from, d, step > 0);
             from = gr_torus_move(torus, from, d, step);
         }
     }

@@ -25,7 +25,7 @@ struct hop network_hop(const struct network *net, uint32_t message, int number)
     }
     at = gr_torus_move(t, at, d, m->hops[d] > 0 ? number : -number);
     hop.dim = d;
-    hop.link = gr_torus_link(t, at, d, m->hops[d] > 0);
+    hop.link = torus_link(t, at, d, m->hops[d] > 0);
     if (number + 1 == abs(m->hops[d])) {
         for (later = d + 1; later < t->ndims && 0 == m->hops[later]; later++) {
         }
@@ -75,7 +75,7 @@ int network_run(struct network *net)
 
 static int fifo_init(struct network *net)
 {
-    net->links = calloc((size_t) gr_torus_links(&net->machine->torus), sizeof(double));
+    net->links = calloc((size_t) torus_links(&net->machine->torus), sizeof(double));
     return NULL == net->links ? -1 : 0;
 }
 

@@ -13,6 +13,7 @@
 #define TORUS_NETWORK_H
 
 #include "events.h"
+#include "links.h"
 #include "traffic.h"
 
 enum event_kind {

@@ -125,7 +125,7 @@ static int packets_init(struct network *net)
     if (NULL == state) {
         return -1;
     }
-    state->links = calloc((size_t) gr_torus_links(&net->machine->torus), sizeof(*state->links));
+    state->links = calloc((size_t) torus_links(&net->machine->torus), sizeof(*state->links));
     state->arrived = calloc(net->traffic->nmessages + 1, sizeof(*state->arrived));
     return NULL == state->links || NULL == state->arrived ? -1 : 0;
 }
@@ -166,7 +166,7 @@ static void packets_free(struct network *net)
     if (NULL == state) {
         return;
     }
-    for (k = 0; NULL != state->links && k < 2 * gr_torus_links(&net->machine->torus); k++) {
+    for (k = 0; NULL != state->links && k < 2 * torus_links(&net->machine->torus); k++) {
         free(state->links[k / 2].queue[k % 2].runs);
     }
     free(state->links);

@@ -37,7 +37,7 @@ static double walk(const struct source *s, const struct message *m, double *load
         int up = m->hops[d] > 0;
 
         for (k = abs(m->hops[d]); k > 0; k--) {
-            int link = gr_torus_link(t, at, d, up);
+            int link = torus_link(t, at, d, up);
 
             load[link] = 0 == add ? load[link] : load[link] + add;
             most = load[link] > most ? load[link] : most;
@@ -99,7 +99,7 @@ static void add_ticks(struct projection *p, const struct source *s, const struct
     struct group g = {.ticks = ticks, .phase = source_phase(s, tick), .channel = -1};
     size_t k;
 
-    memset(load, 0, (size_t) gr_torus_links(&s->m->torus) * sizeof(*load));
+    memset(load, 0, (size_t) torus_links(&s->m->torus) * sizeof(*load));
     for (k = 0; k < n; k++) {
         walk(s, &sent[k], load, sent[k].bytes);
     }
@@ -125,7 +125,7 @@ struct projection *project_make(enum source_algo algo, const struct machine *m, 
     }
     p = need(calloc(1, sizeof(*p)));
     sent = need(malloc(source_room(&s) * sizeof(*sent)));
-    load = need(malloc(((size_t) gr_torus_links(&m->torus) + 1) * sizeof(*load)));
+    load = need(malloc(((size_t) torus_links(&m->torus) + 1) * sizeof(*load)));
     ticks = s.p > 1 ? source_ticks(&s) : 0;
     for (tick = 0, same = source_alike(&s); tick < ticks; tick = last) {
         last = tick + same < ticks ? tick + same : ticks;

@@ -12,6 +12,7 @@
 #ifndef TORUS_PROJECT_H
 #define TORUS_PROJECT_H
 
+#include "links.h"
 #include "source.h"
 
 /* One algorithm on one torus. */

@@ -42,11 +42,6 @@ int gr_torus_size(const struct gr_torus *torus)
     return torus->ndims > 0 ? gr_torus_stride(torus, torus->ndims) : 0;
 }
 
-int gr_torus_links(const struct gr_torus *torus)
-{
-    return 2 * torus->ndims * gr_torus_size(torus);
-}
-
 /* ---- orders of ranks ---- */
 
 /*

@@ -101,15 +101,6 @@ static inline int gr_wrap(int x, int n)
 }
 
 /*
- * The number of the link from a rank in dimension d, upwards (up != 0) or downwards. A line's ends
- * have such a number, too, which no link uses.
- */
-static inline int gr_torus_link(const struct gr_torus *t, int rank, int d, int up)
-{
-    return 2 * (rank * t->ndims + d) + (0 == up);
-}
-
-/*
  * Parse a text like "4x4x2": 1..GR_MAX_DIMS extents >= 1, all dimensions rings. "" gives ndims 0.
  * Returns 0, or -1: another text, or the product does not fit an int.
  */
@@ -117,9 +108,6 @@ int gr_torus_parse(const char *text, struct gr_torus *torus);
 
 /* Number of ranks; 0 for ndims 0. */
 int gr_torus_size(const struct gr_torus *torus);
-
-/* All link numbers are below this. */
-int gr_torus_links(const struct gr_torus *torus);
 
 /* ---- orders of ranks: the rank at each position of a ring; channels may use different ones ---- */
 

@@ -35,7 +35,7 @@ static void has_routes(const struct gr_torus *torus, int from, int to)
     n = torus_route(torus, from, to, links);
     FUZZ_NEED(n == hops);
     for (k = 0; k < n; k++) {
-        FUZZ_NEED(links[k] >= 0 && links[k] < gr_torus_links(torus));
+        FUZZ_NEED(links[k] >= 0 && links[k] < torus_links(torus));
     }
     free(links);
 }

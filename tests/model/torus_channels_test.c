@@ -6,6 +6,8 @@
 #include "sched/alltoall.h"
 #include "sched/sched.h"
 
+#include "torus_route.h"
+
 #include <stdlib.h>
 
 #include "cmocka_test.h"
@@ -70,7 +72,7 @@ static void a_bucket_uses_all_links(void **state)
         }
     }
     assert_int_equal(last + 1, 2 * 3 * 3); /* 2 sum (a_d - 1) ticks */
-    assert_int_equal(sends, gr_torus_links(&torus) * (int) (last + 1));
+    assert_int_equal(sends, torus_links(&torus) * (int) (last + 1));
 }
 
 /* How many ticks Swing takes; the blocks that the busiest rank sends in a channel. */

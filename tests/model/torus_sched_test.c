@@ -8,6 +8,7 @@
 #include "route.h"
 #include "sanitizer/sanitizer.h"
 #include "rng.h"
+#include "torus_route.h"
 #include "symbolic.h"
 #include "depth.h"
 
@@ -55,7 +56,7 @@ static int use_links(const struct gr_sched *s, const struct gr_step *t, uint8_t 
     route_of(s, t->to[0], hops);
     for (d = 0; d < torus.ndims; d++) {
         for (; 0 != hops[d]; hops[d] -= hops[d] > 0 ? 1 : -1) {
-            again += used[gr_torus_link(&torus, at, d, hops[d] > 0)]++;
+            again += used[torus_link(&torus, at, d, hops[d] > 0)]++;
             at = gr_torus_move(&torus, at, d, hops[d] > 0 ? 1 : -1);
             assert_true(at >= 0);
         }
@@ -72,7 +73,7 @@ static int clashes(enum gr_coll coll, int root, int alike)
 {
     int p = gr_torus_size(&torus), channels = (int) gr_algo_schedules(algo, coll, &torus), rank,
         channel, again = 0;
-    size_t nlinks = (size_t) gr_torus_links(&torus), ticks = 4096;
+    size_t nlinks = (size_t) torus_links(&torus), ticks = 4096;
     uint8_t *used = calloc(nlinks * ticks, 1);
 
     assert_non_null(used);

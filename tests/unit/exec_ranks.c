@@ -12,7 +12,6 @@ enum { UNMATCHED = -1000 };
 
 int ex_team(struct ex_world *w)
 {
-    struct gr_mailbox *box;
     int r, k;
 
     for (r = 0; r < w->params.p; r++) {

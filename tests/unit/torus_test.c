@@ -188,8 +188,8 @@ static int follow(const struct gr_torus *t, int from, const int *links, int n)
     int k, d, last = 0;
 
     for (k = 0; k < n; k++) {
-        assert_in_range(links[k], 0, gr_torus_links(t) - 1);
-        for (d = 0; d < 2 * t->ndims && gr_torus_link(t, from, d / 2, d % 2) != links[k]; d++) {
+        assert_in_range(links[k], 0, torus_links(t) - 1);
+        for (d = 0; d < 2 * t->ndims && torus_link(t, from, d / 2, d % 2) != links[k]; d++) {
         }
         /* leaves this rank, and in no dimension before the last one */
         assert_in_range(d, 2 * (last / 2), 2 * t->ndims - 1);
@@ -225,7 +225,7 @@ static void check_shares(const struct gr_torus *t)
     static int load[2 * GR_MAX_DIMS * MAX_P];
     int links[MAX_HOPS], p = gr_torus_size(t), from, to, n, d, k, up, down;
 
-    for (k = 0; k < gr_torus_links(t); k++) {
+    for (k = 0; k < torus_links(t); k++) {
         load[k] = 0;
     }
     for (from = 0; from < p && p <= 150; from++) {
@@ -237,8 +237,8 @@ static void check_shares(const struct gr_torus *t)
     }
     for (d = 0; d < t->ndims; d++) {
         for (k = up = down = 0; k < p; k++) {
-            up += load[gr_torus_link(t, k, d, 1)];
-            down += load[gr_torus_link(t, k, d, 0)];
+            up += load[torus_link(t, k, d, 1)];
+            down += load[torus_link(t, k, d, 0)];
         }
         assert_int_equal(up, down);
     }
@@ -270,11 +270,11 @@ static void links_have_numbers_of_their_own(void **state)
     char seen[2 * 3 * 12] = {0};
     int rank, k;
 
-    assert_int_equal(gr_torus_links(&t), sizeof(seen));
+    assert_int_equal(torus_links(&t), sizeof(seen));
     for (rank = 0; rank < 12; rank++) {
         for (k = 0; k < 6; k++) {
-            assert_in_range(gr_torus_link(&t, rank, k / 2, k % 2), 0, sizeof(seen) - 1);
-            assert_int_equal(seen[gr_torus_link(&t, rank, k / 2, k % 2)]++, 0);
+            assert_in_range(torus_link(&t, rank, k / 2, k % 2), 0, sizeof(seen) - 1);
+            assert_int_equal(seen[torus_link(&t, rank, k / 2, k % 2)]++, 0);
         }
     }
 }
