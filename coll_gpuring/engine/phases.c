@@ -136,8 +136,7 @@ static void fail_messages(struct gr_op *op, const char *what)
 {
     int rc = gr_failure_of_message(op->comm);
 
-    gr_op_report_failure(op, GR_ERR_FAILED, what,
-                         "no memory, or Open MPI could not send a message");
+    gr_op_report_failure(op, what, "no memory, or Open MPI could not send a message");
     gr_op_over(op, rc);
 }
 

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct gr_gpu_stream;
 struct gr_gpu_team;
 struct gr_op;
 

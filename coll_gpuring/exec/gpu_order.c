@@ -304,9 +304,9 @@ enum gr_device_use gr_device_use_of(const struct gr_comm *comm, const struct gr_
         return GR_KERNELS_OF_ALL;
     }
     if (!is_forced(comm, op) && 0 != (GR_LEADER_COLLS & GR_BIT(op->data.spec.coll)) &&
-        gr_gpu_team_has_leader(gpu) &&
+        gpu->one_device && !gpu->refused &&
         GR_LINKS_REFUSED != gr_team_links(op->queue->team, GR_ALGO_LEADER, 0, 1)) {
         return GR_KERNELS_LEADER;
     }
-    return gr_gpu_team_contends(gpu) ? GR_KERNELS_NONE : GR_KERNELS_OF_ALL;
+    return gpu->contends || gpu->refused ? GR_KERNELS_NONE : GR_KERNELS_OF_ALL;
 }

@@ -165,12 +165,6 @@ static inline const unsigned char *posted_by(const struct gr_mailbox *box,
     return set + GR_SET_HEAD;
 }
 
-/* Which part of the posts of a reduction is combined, in elements. */
-struct part {
-    size_t all;   /* of a post */
-    size_t at, n; /* of the part */
-};
-
 /*
  * Prefetch lines that another core has written: otherwise they arrive one after the other. The
  * first one of a post is there.
@@ -184,23 +178,26 @@ static inline void prefetch_read(const unsigned char *data, size_t bytes)
     }
 }
 
-/* Reduce a part of all ranks' posts. Returns whether all have been taken. */
+/*
+ * Reduce a part of all ranks' posts of `all` elements: n elements from element `at` on. Returns
+ * whether all have been taken.
+ */
 static GR_INLINE int take_reduction(struct gr_mailbox *box, struct gr_mailbox_call *call,
-                                    const struct part *part)
+                                    size_t all, size_t at, size_t n)
 {
-    size_t elem = call->reducer.elem_bytes, offset = part->at * elem;
+    size_t elem = call->reducer.elem_bytes, offset = at * elem;
     const unsigned char *own = NULL, *first = call->out, *data;
     /* ranks 0 and 1 are combined in one step, which saves a copy */
     int r = call->next > 1 ? call->next : 0;
 
-    if (0 == part->n) {
+    if (0 == n) {
         return 1;
     }
-    if (reads_input(box, call, offset, part->n)) {
+    if (reads_input(box, call, offset, n)) {
         own = call->in;
     }
     for (; r < box->p; r++) {
-        data = r == box->rank && NULL != own ? own : posted_by(box, call, r, part->all * elem);
+        data = r == box->rank && NULL != own ? own : posted_by(box, call, r, all * elem);
         if (NULL == data) {
             call->next = r;
             return 0;
@@ -211,8 +208,8 @@ static GR_INLINE int take_reduction(struct gr_mailbox *box, struct gr_mailbox_ca
             continue;
         }
         /* one of the two may be this rank's, which is in its cache */
-        prefetch_read(box->rank == r ? first : data, part->n * elem);
-        gr_reduce_pair(&call->reducer, call->out, first, data, part->n);
+        prefetch_read(box->rank == r ? first : data, n * elem);
+        gr_reduce_pair(&call->reducer, call->out, first, data, n);
         first = call->out;
         box->moved += 1 == r ? 2 : 1;
     }
@@ -221,9 +218,7 @@ static GR_INLINE int take_reduction(struct gr_mailbox *box, struct gr_mailbox_ca
 
 static int take_vector(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    struct part part = {.all = call->count, .at = 0, .n = call->count};
-
-    return take_reduction(box, call, &part);
+    return take_reduction(box, call, call->count, 0, call->count);
 }
 
 /*
@@ -251,11 +246,8 @@ static int take_pair(struct gr_mailbox *box, struct gr_mailbox_call *call)
 
 static int take_scatter(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    struct part part = {.all = gr_mailbox_scattered(call, box->p),
-                        .at = block_at(call, box->rank),
-                        .n = block_count(call, box->rank)};
-
-    return take_reduction(box, call, &part);
+    return take_reduction(box, call, gr_mailbox_scattered(call, box->p), block_at(call, box->rank),
+                          block_count(call, box->rank));
 }
 
 /*

@@ -8,14 +8,14 @@
 
 /* ---- failures ---- */
 
-void gr_op_report_failure(const struct gr_op *op, int code, const char *what, const char *reason)
+void gr_op_report_failure(const struct gr_op *op, const char *what, const char *reason)
 {
-    gr_report_failure(op->queue->comm, op->id, op->seq, code, what, reason);
+    gr_report_failure(op->queue->comm, op->id, op->seq, GR_ERR_FAILED, what, reason);
 }
 
 void gr_op_report_error(const struct gr_op *op, int rc)
 {
-    gr_op_report_failure(op, GR_ERR_FAILED, "", gr_error_text(rc));
+    gr_op_report_failure(op, "", gr_error_text(rc));
 }
 
 /* What a label says of a call: its root where it has one, and what a rank posts. */
@@ -81,14 +81,14 @@ static void set_result(struct gr_op *op, int rc)
 {
     if (rc != op->rc) {
         op->rc = rc;
-        gr_op_report_failure(op, GR_ERR_FAILED, "results could not be copied: ", gr_error_text(rc));
+        gr_op_report_failure(op, "results could not be copied: ", gr_error_text(rc));
     }
 }
 
 void gr_op_over(struct gr_op *op, int rc)
 {
     if (0 != rc && GR_ERR_FALLBACK != rc) {
-        gr_op_report_failure(op, GR_ERR_FAILED, "", gr_error_text(rc));
+        gr_op_report_error(op, rc);
     }
     op->rc = rc;
     op->count = GR_COUNT_NONE;

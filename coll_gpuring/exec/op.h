@@ -45,7 +45,6 @@
 struct gr_messages;
 struct gr_network_probe;
 struct gr_points;
-struct gr_setup;
 
 /* ---- call records (engine/call_agreement.h) ---- */
 
@@ -324,10 +323,10 @@ static inline uint32_t gr_device_channels(const struct gr_comm *comm)
 
 /* ---- what is said of an op that fails (op.c) ---- */
 
-/* An op fails on this rank: gr_report_failure() of its call. */
-void gr_op_report_failure(const struct gr_op *op, int code, const char *what, const char *reason);
+/* An op fails on this rank: gr_report_failure() of its call, with GR_ERR_FAILED. */
+void gr_op_report_failure(const struct gr_op *op, const char *what, const char *reason);
 
-/* The same for an error of exec/, link/ or net/, with GR_ERR_FAILED: reports rc in words. */
+/* The same for an error of exec/, link/ or net/: reports rc in words. */
 void gr_op_report_error(const struct gr_op *op, int rc);
 
 /*

@@ -69,7 +69,7 @@ static int start_kernel(struct gr_op *op)
     }
     if (0 > gr_gpu_op_begin(run, gpu, r, (enum gr_kernel) op->kernel, space,
                             op->agreed.zero_copy ? op->agreement.handles : NULL)) {
-        gr_op_report_failure(op, GR_ERR_FAILED, "", gr_gpu_error());
+        gr_op_report_failure(op, "", gr_gpu_error());
         return GR_ERR_FAILED;
     }
     rc = begin_timing(op);
@@ -93,7 +93,7 @@ static int device_poll(struct gr_op *op, uint64_t *moved)
     int rc = gr_gpu_op_poll(&op->run.device, moved);
 
     if (GR_ERR_CUDA == rc || GR_ERR_GPU_SPACE == rc) {
-        gr_op_report_failure(op, GR_ERR_FAILED, "a kernel failed: ", gr_gpu_error());
+        gr_op_report_failure(op, "a kernel failed: ", gr_gpu_error());
     } else if (rc < 0) {
         gr_op_report_error(op, rc);
     }

@@ -11,9 +11,6 @@
 #include "exec/plan.h"
 #include "exec/reduce.h"
 
-struct gr_op;
-struct gr_setup;
-
 /* The links of the op's choice in host memory, boards included; see executor.h. */
 enum gr_links gr_op_host_links(const struct gr_op *op);
 struct gr_setup *gr_host_connect(struct gr_op *op, uint32_t number);

@@ -68,7 +68,7 @@ static int leader_poll(struct gr_op *op, uint64_t *moved)
     }
     /* a persistent request has no other links */
     if (rc < 0 && (GR_ERR_FALLBACK != rc || op->persistent)) {
-        gr_op_report_failure(op, GR_ERR_FAILED, "the kernel of one device: ", gr_gpu_error());
+        gr_op_report_failure(op, "the kernel of one device: ", gr_gpu_error());
         return GR_ERR_FAILED;
     }
     return rc;

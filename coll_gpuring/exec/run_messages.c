@@ -185,7 +185,7 @@ static int messages_poll(struct gr_op *op, uint64_t *moved)
     int rc = progress_messages(op, moved);
 
     if (rc < 0) {
-        gr_op_report_failure(op, GR_ERR_FAILED, "", "Open MPI could not send or receive a message");
+        gr_op_report_failure(op, "", "Open MPI could not send or receive a message");
     }
     return rc;
 }

@@ -13,12 +13,6 @@
 #include "exec/gpu/team.h"
 #include "net/net.h"
 
-struct gr_comm;
-struct gr_gpu;
-struct gr_message;
-struct gr_op;
-struct gr_op_queue;
-
 /* ---- dissemination (setup_messages.c) ---- */
 
 /*

@@ -19,6 +19,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Lease a slab for each of n connections. Returns the result of gr_gpu_pool_lease(). */
+static int lease_slabs(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes,
+                       size_t clean, struct gr_gpu_connection *connections, int n)
+{
+    struct gr_gpu_slab **slabs;
+    int k, rc;
+
+    if (0 == n) {
+        return 0;
+    }
+    slabs = gr_calloc((size_t) n, sizeof(struct gr_gpu_slab *));
+    if (NULL == slabs) {
+        return GR_ERR_NOMEM;
+    }
+    rc = gr_gpu_pool_lease(team->pool, where, bytes, clean, n, slabs);
+    for (k = 0; 0 == rc && k < n; k++) {
+        connections[k].slab = slabs[k];
+    }
+    free(slabs);
+    return rc;
+}
+
 /* ---- links between nodes ---- */
 
 /* Bytes of heads and tail, which are zero at first. */
@@ -53,8 +75,8 @@ _Atomic uint64_t *gr_gpu_remote_send_limit(const struct gr_gpu_team *team,
 static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n)
 {
     int k, here = GR_RDMA_NONE == team->rdma ||
-                  0 != gr_gpu_connections_lease(team, GR_ON_DEVICE, team->nslots * team->slot_bytes,
-                                                0, connections, n);
+                  0 != lease_slabs(team, GR_ON_DEVICE, team->nslots * team->slot_bytes, 0,
+                                   connections, n);
 
     for (k = 0; k < n && !here; k++) {
         connections[k].slots = connections[k].slab;
@@ -71,9 +93,7 @@ static int lease_remote(struct gr_gpu_team *team, struct gr_gpu_connection *conn
                         int writes)
 {
     int here = !lease_slots(team, connections, n);
-    int rc = gr_gpu_connections_lease(team, GR_ON_HOST, slab_bytes(team, here), COUNTERS,
-                                      connections, n),
-        k;
+    int rc = lease_slabs(team, GR_ON_HOST, slab_bytes(team, here), COUNTERS, connections, n), k;
 
     for (k = 0; 0 == rc && k < n; k++) {
         gr_gpu_ptr head = connections[k].slab->at, tail = head + GR_GPU_ALIGN;
@@ -229,8 +249,8 @@ static int reserve(struct gr_join *join)
 {
     struct gr_gpu_team *team = join->gpu;
     const struct gr_connections *in = &join->in, *out = &join->out;
-    int k, rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team),
-                                         in->gpu, in->near);
+    int k, rc = lease_slabs(team, GR_ON_DEVICE, reader_bytes(team), clean_bytes(team), in->gpu,
+                            in->near);
 
     if (0 == rc) {
         rc = lease_remote(team, in->gpu + in->near, in->n - in->near, 0);
@@ -268,12 +288,12 @@ static int reply(struct gr_join *join, struct gr_connection *c)
     gr_gpu_ptr heads;
 
     if (0 == rc) {
-        rc = gr_gpu_connections_lease(team, GR_ON_DEVICE, GR_GPU_ALIGN, GR_GPU_ALIGN, w, 1);
+        rc = lease_slabs(team, GR_ON_DEVICE, GR_GPU_ALIGN, GR_GPU_ALIGN, w, 1);
     } else if (GR_ERR_PEER == rc) {
         note_unmapped(join, w);
         memset(&w->mapped, 0, sizeof(w->mapped));
-        rc = gr_gpu_connections_lease(team, GR_ON_HOST, GR_GPU_ALIGN + reader_bytes(team),
-                                      GR_GPU_ALIGN + clean_bytes(team), w, 1);
+        rc = lease_slabs(team, GR_ON_HOST, GR_GPU_ALIGN + reader_bytes(team),
+                         GR_GPU_ALIGN + clean_bytes(team), w, 1);
     }
     if (rc < 0) {
         return rc;
@@ -402,7 +422,7 @@ static size_t host_bytes(const struct gr_join *join)
                slab_bytes(join->gpu, 1);
 }
 
-const struct gr_link_memory gr_gpu_links = {
+static const struct gr_link_memory links = {
     .name = "links",
     .connection_size = sizeof(struct gr_gpu_connection),
     .handle_at = offsetof(struct gr_gpu_connection, handle),
@@ -422,7 +442,7 @@ const struct gr_link_memory gr_gpu_links = {
 
 int gr_gpu_team_join(struct gr_join *join, struct gr_gpu_team *team, enum gr_algo algo, int root)
 {
-    *join = (struct gr_join) {.memory = &gr_gpu_links,
+    *join = (struct gr_join) {.memory = &links,
                               .gpu = team,
                               .p = team->p,
                               .nchannels = team->nchannels,

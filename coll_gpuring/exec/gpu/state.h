@@ -67,16 +67,4 @@ struct gr_gpu_team {
     struct gr_leader *leader; /* of calls with one kernel for all ranks; NULL: there are none */
 };
 
-/* Whether one kernel of one rank does the calls of all (leader.h). The same on all ranks. */
-static inline int gr_gpu_team_has_leader(const struct gr_gpu_team *team)
-{
-    return team->one_device && !team->refused;
-}
-
-/* Whether kernels that wait for each other are not to be used. The same on all ranks. */
-static inline int gr_gpu_team_contends(const struct gr_gpu_team *team)
-{
-    return team->contends || team->refused;
-}
-
 #endif

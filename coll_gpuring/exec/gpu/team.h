@@ -30,10 +30,6 @@ void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool);
 /* The state of an algorithm's links (enum gr_links). root matters for rooted algorithms only. */
 unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root);
 
-/* Lease a slab for each of n connections. Returns the result of gr_gpu_pool_lease(). */
-int gr_gpu_connections_lease(const struct gr_gpu_team *team, enum gr_gpu_where where, size_t bytes,
-                             size_t clean, struct gr_gpu_connection *connections, int n);
-
 /* Release a connection's slabs. used: another rank may have used them. */
 void gr_gpu_connection_release(const struct gr_gpu_team *team, struct gr_gpu_connection *connection,
                                int used);
@@ -87,9 +83,6 @@ void *gr_gpu_team_pinned(const struct gr_gpu_team *team, enum gr_gpu_pinned_regi
  *               reader's memory, it replies with a slab for the whole link in pinned host memory
  *      reader   maps the writer's slab
  */
-
-/* Links between devices. */
-extern const struct gr_link_memory gr_gpu_links;
 
 /*
  * Begin the set-up of an algorithm's links, with step tables and the link ends that kernels read.
