@@ -102,7 +102,6 @@ static int find_order(const struct gr_pci_address *addresses, int p, int *order,
     return 0 == rc ? 0 : GR_ERR_NOMEM;
 }
 
-/* Whether all ranks use one device. */
 static bool is_one_device(const struct gr_setup *s, int p)
 {
     int r;
@@ -143,18 +142,6 @@ static int order_devices(const struct gr_setup *s, int p, int *order, enum gr_pa
     return rc;
 }
 
-/* Among several: node by node, or along their torus, as in host memory. */
-static int order_nodes(const struct gr_comm *comm, int p, int *order, enum gr_path *path)
-{
-    if (comm->torus.ndims > 0) {
-        gr_order_ring(&comm->torus, p, 0, order);
-    } else {
-        memcpy(order, comm->order, (size_t) p * sizeof(*order));
-    }
-    *path = GR_PATH_NET;
-    return 0;
-}
-
 /*
  * Whether all ranks' devices are of the model of which the tuning file has constants. Say so once
  * where they are not.
@@ -190,7 +177,10 @@ static bool contend(const struct gr_setup *s)
     return false;
 }
 
-/* Rings along the torus where the parameter states one; else as found. */
+/*
+ * Rings inside a node as devices lie; among several node by node, or along their torus, as in host
+ * memory; along the torus that the parameter states, where it does.
+ */
 static int decide_order(struct gr_setup *s)
 {
     const struct gr_comm *comm = s->queue->comm;
@@ -200,10 +190,12 @@ static int decide_order(struct gr_setup *s)
     enum gr_path path = GR_PATH_NET;
 
     if (NULL != order) {
-        rc = NULL == comm->remote ? order_devices(s, p, order, &path)
-                                  : order_nodes(comm, p, order, &path);
+        torus = 0 == torus.ndims && NULL != comm->remote ? comm->torus : torus;
+        rc = NULL == comm->remote ? order_devices(s, p, order, &path) : 0;
         if (torus.ndims > 0) {
             gr_order_ring(&torus, p, 0, order);
+        } else if (NULL != comm->remote) {
+            memcpy(order, comm->order, (size_t) p * sizeof(*order));
         }
     }
     for (r = 0; 0 == rc && r < p; r++) {

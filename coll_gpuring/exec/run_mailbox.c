@@ -9,12 +9,6 @@
 #include "exec/op.h"
 #include "exec/run_host.h"
 
-/* Whether the op posts when its turn has come, instead of when it is queued. */
-static bool posts_in_turn(const struct gr_op *op)
-{
-    return gr_op_has_agreement(op) || gr_op_asks_in_turn(op) || gr_is_grouped(op->comm->size);
-}
-
 static void mailbox_prepare(struct gr_op *op)
 {
     const struct gr_data *data = &op->data;
@@ -34,7 +28,7 @@ static void mailbox_prepare(struct gr_op *op)
     call->displs = r->displs;
     call->reducer = data->reducer;
     gr_grouped_prepare(&op->run.mailbox, op->queue->team);
-    if (!posts_in_turn(op)) {
+    if (!gr_op_has_agreement(op) && !gr_op_asks_in_turn(op) && !gr_is_grouped(op->comm->size)) {
         op->early = (struct gr_early_post) {.call = call, .use = GR_ALGO_MAILBOX};
     }
 }

@@ -81,7 +81,6 @@ static int send_all(struct gr_op *op)
     size_t at, bytes;
 
     for (r = 0; r < p && 0 == rc; r++) {
-        m->sends[r] = NULL;
         bytes = span(op, rank, r, &at);
         if (r != rank && bytes > 0) {
             rc = gr_runtime_send(op->comm, m->mine + at, bytes, r, gr_runtime_tag(GR_TAGS_MESSAGES),
@@ -113,7 +112,6 @@ static int messages_start(struct gr_op *op)
     if (NULL == m) {
         return GR_ERR_NOMEM;
     }
-    m->receive = NULL;
     m->mine = gr_malloc(mine + 1);
     m->theirs = gr_malloc(op->data.bytes + 1);
     if (NULL == m->mine || NULL == m->theirs) {

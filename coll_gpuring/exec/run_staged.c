@@ -45,17 +45,6 @@ static struct gr_staged_copy take_stream(struct gr_copy_stream *copies, const st
                                     (ptrdiff_t) ((uintptr_t) device - (uintptr_t) host)};
 }
 
-/* Without a stream the input is copied before the first step. 0, or GR_ERR_... */
-static int copy_input(const struct gr_op *op)
-{
-    const struct gr_data *data = &op->data;
-    size_t bytes = GR_COLL_ALLGATHER == data->spec.coll
-                       ? gr_plan_block(&data->spec, op->comm->rank) * data->spec.elem_bytes
-                       : data->bytes;
-
-    return gr_copy_after(op->after, data->in, data->staged.in, bytes);
-}
-
 /* Take streams for the copies, and begin them. 0, or GR_ERR_... */
 static int begin_copies(struct gr_op *op)
 {
@@ -64,8 +53,11 @@ static int begin_copies(struct gr_op *op)
     struct gr_staged_copy in = take_stream(&run->copies[0], op, data->staged.in, data->in),
                           out = take_stream(&run->copies[1], op, data->staged.out, data->out);
 
-    if (NULL != data->staged.in && NULL == in.stream) {
-        int rc = copy_input(op);
+    if (NULL != data->staged.in && NULL == in.stream) { /* copied before the first step */
+        size_t bytes = GR_COLL_ALLGATHER == data->spec.coll
+                           ? gr_plan_block(&data->spec, op->comm->rank) * data->spec.elem_bytes
+                           : data->bytes;
+        int rc = gr_copy_after(op->after, data->in, data->staged.in, bytes);
 
         if (0 != rc) {
             return rc;

@@ -275,13 +275,15 @@ int gr_setup_poll(void *ctx, uint64_t *moved)
 
 /* ---- begin and end ---- */
 
-static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int use, int root,
-                                  uint32_t number)
+/* op: on devices; else NULL. */
+static struct gr_setup *setup_new(const struct gr_op *op, struct gr_op_queue *queue, int use,
+                                  int root, uint32_t number)
 {
     struct gr_setup *s = gr_calloc(1, sizeof(*s));
 
     if (NULL != s) {
-        s->device = device;
+        s->op = op;
+        s->device = NULL != op;
         s->queue = queue;
         s->net = (struct gr_net_ends) {.queue = queue, .why = s->why, .why_size = sizeof(s->why)};
         s->use = use;
@@ -294,7 +296,7 @@ static struct gr_setup *setup_new(bool device, struct gr_op_queue *queue, int us
 struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int use, int root, uint32_t nchannels,
                               uint32_t number)
 {
-    struct gr_setup *s = setup_new(false, queue, use, root, number);
+    struct gr_setup *s = setup_new(NULL, queue, use, root, number);
 
     if (NULL != s) {
         s->nchannels = gr_team_channels(queue->team, use, nchannels);
@@ -306,12 +308,7 @@ struct gr_setup *gr_setup_new(struct gr_op_queue *queue, int use, int root, uint
 
 struct gr_setup *gr_setup_new_gpu(struct gr_op *op, uint32_t number)
 {
-    struct gr_setup *s = setup_new(true, op->queue, op->choice.algo, op->root, number);
-
-    if (NULL != s) {
-        s->op = op;
-    }
-    return s;
+    return setup_new(op, op->queue, op->choice.algo, op->root, number);
 }
 
 void gr_setup_end(struct gr_setup *s)

@@ -82,7 +82,6 @@ struct gr_setup_device {
     int32_t contends;
 };
 
-/* A set-up in progress. */
 struct gr_setup {
     struct gr_op_queue *queue; /* whose links it makes; borrowed */
     struct gr_pool *pool;      /* the process's shared memory; borrowed */

@@ -42,21 +42,19 @@ void gr_setup_explain(void *ctx, char *text, size_t size)
                                          [GR_SETUP_HANDLES] = "handles",
                                          [GR_SETUP_REPLIES] = "replies"};
     struct gr_setup *s = ctx;
-    size_t used;
+    size_t used = (size_t) snprintf(text, size, "set-up of %s%s, ", gr_use_name(s->use), where(s));
     int k;
 
     if (GR_SETUP_NEW == s->state) {
-        snprintf(text, size, "set-up of %s%s, not begun", gr_use_name(s->use), where(s));
+        snprintf(text + used, size - used, "not begun");
         return;
     }
     if (GR_SETUP_AGREE == s->state) {
-        snprintf(text, size, "set-up of %s%s, agreement at distance %d, waits for rank %d",
-                 gr_use_name(s->use), where(s), s->rounds.distance,
-                 gr_dissemination_awaits(&s->rounds));
+        snprintf(text + used, size - used, "agreement at distance %d, waits for rank %d",
+                 s->rounds.distance, gr_dissemination_awaits(&s->rounds));
         return;
     }
-    used = (size_t) snprintf(text, size, "set-up of %s%s, %s, waits for rank", gr_use_name(s->use),
-                             where(s), phases[s->state]);
+    used += (size_t) snprintf(text + used, size - used, "%s, waits for rank", phases[s->state]);
     for (k = 0; k < s->awaited && used < size; k++) {
         if (NULL != s->messages[k]) {
             used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));

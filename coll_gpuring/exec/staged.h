@@ -24,7 +24,6 @@
 /* Most bands in one direction; for larger data, bands are larger. */
 #define GR_BANDS GR_GPU_MARKS
 
-/* Copies in one direction. */
 struct gr_staged_copy {
     /* used for these copies only, and ordered after the application's work; NULL: no copies */
     struct gr_gpu_stream *stream;

@@ -60,16 +60,6 @@ static int more_to_move(const struct gr_stepper *m, uint32_t channel, struct gr_
     return 0;
 }
 
-/* Offset of the destination of a chunk of the step's run. */
-static size_t dest_offset(const struct gr_stepper *m, uint32_t channel, const struct gr_cursor *at,
-                          uint32_t chunk)
-{
-    chunk += (uint32_t) at->walk.step.shift;
-    return gr_split_at(&m->plan->split, (enum gr_space) at->walk.step.dest, channel, at->walk.slice,
-                       chunk)
-        .offset;
-}
-
 /*
  * Move one slot's worth of the step's message: as many pieces of its run as fit. The results of
  * move().
@@ -92,7 +82,10 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
         mv.last = mv.count == room || (mv.count == left && at->run + 1 == s->count);
         if (mv.count > 0) {
             mv.operand = operand.offset + at->done;
-            mv.dest = dest_offset(m, channel, at, chunk) + at->done;
+            mv.dest = gr_split_at(split, (enum gr_space) s->dest, channel, at->walk.slice,
+                                  chunk + (uint32_t) s->shift)
+                          .offset +
+                      at->done;
             rc = m->backend->move(m->ctx, &mv);
             if (GR_DONE != rc) {
                 assert(rc < 0 || 0 == mv.piece); /* the cursor stands before this piece */

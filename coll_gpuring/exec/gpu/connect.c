@@ -146,14 +146,6 @@ struct gr_fifo gr_gpu_remote_fifo(const struct gr_gpu_team *team,
     return fifo;
 }
 
-static int is_unsent(const struct gr_gpu_team *team, const struct gr_gpu_connection *connection)
-{
-    struct gr_fifo fifo = gr_gpu_remote_fifo(team, connection, 1);
-
-    return atomic_load_explicit(fifo.head, memory_order_acquire) !=
-           atomic_load_explicit(fifo.tail, memory_order_acquire);
-}
-
 void gr_gpu_remote_hold(const struct gr_gpu_team *team, int hold)
 {
     const struct gr_gpu_connection *c;
@@ -172,7 +164,11 @@ int gr_gpu_remote_unsent(const struct gr_gpu_team *team, uint32_t nchannels, int
     int n = 0;
 
     for (c = team->remote_out; NULL != c && n < most; c = c->next_remote) {
-        if (c->end.channel < nchannels && is_unsent(team, c)) {
+        struct gr_fifo fifo = gr_gpu_remote_fifo(team, c, 1);
+
+        if (c->end.channel < nchannels &&
+            atomic_load_explicit(fifo.head, memory_order_acquire) !=
+                atomic_load_explicit(fifo.tail, memory_order_acquire)) {
             ranks[n++] = c->end.rank;
         }
     }

@@ -41,12 +41,10 @@ void gr_leader_free(struct gr_leader *leader, int pool)
 {
     int k;
 
-    if (NULL == leader || !pool) {
-        free(leader);
-        return;
+    if (NULL != leader && pool) {
+        gr_leader_release(leader);
     }
-    gr_leader_release(leader);
-    for (k = 0; k < 2; k++) {
+    for (k = 0; NULL != leader && pool && k < 2; k++) {
         if (NULL != leader->slab[k]) {
             gr_gpu_pool_release(leader->team->pool, leader->slab[k], 0);
         }

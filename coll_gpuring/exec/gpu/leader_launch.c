@@ -98,15 +98,6 @@ static int map_slab(struct gr_leader_run *run, int rank, const struct gr_leader_
     return rc;
 }
 
-/* This rank's own buffers need no mapping. */
-static gr_gpu_ptr own(const struct gr_leader_run *run, int side,
-                      const struct gr_leader_place *place)
-{
-    const struct gr_gpu_slab *slab = run->leader->slab[run->on_device];
-
-    return GR_LEADER_COPIED == place->how ? slab->at + place->offset : run->at[side];
-}
-
 /* Find a side of a rank. Returns GR_LEADER_OK, AGAIN or REFUSAL. */
 static enum gr_leader_end find_side(struct gr_leader_run *run, int rank, int side,
                                     struct gr_leader_side *out, struct gr_leader_unmapped *unmapped)
@@ -120,8 +111,8 @@ static enum gr_leader_end find_side(struct gr_leader_run *run, int rank, int sid
         return GR_LEADER_AGAIN;
     }
     out->cell = copied ? run->cell : 0;
-    if (rank == run->leader->team->rank) {
-        out->at = own(run, side, place);
+    if (rank == run->leader->team->rank) { /* its own buffers need no mapping */
+        out->at = copied ? run->leader->slab[run->on_device]->at + place->offset : run->at[side];
     } else {
         rc = copied ? map_slab(run, rank, post, place, &out->at)
                     : map_buffer(run, rank, side, post, &out->at);

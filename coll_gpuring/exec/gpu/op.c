@@ -117,18 +117,6 @@ static int is_current(const struct gr_gpu_op *op, const struct gr_ipc_handle *ha
     return 0 == memcmp(&now.of, &handle->of, sizeof(now.of)) && now.offset == handle->offset;
 }
 
-/* Map a rank's output. Returns its address for this device, or 0. */
-static gr_gpu_ptr find_output(struct gr_gpu_team *team, int rank,
-                              const struct gr_ipc_handle *handle)
-{
-    struct gr_ipc_mapped *output = &team->mappings[rank];
-
-    if (0 == output->at && 0 > gr_ipc_cache_map(team->ipc_cache, handle, output)) {
-        return 0;
-    }
-    return output->at;
-}
-
 /* Map the outputs of all ranks that the schedule sends to. */
 static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const *handles,
                          gr_gpu_ptr *peers)
@@ -138,14 +126,17 @@ static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const
     int r;
 
     for (r = 0; r < team->p; r++) {
+        struct gr_ipc_mapped *output = &team->mappings[r];
+
         /* on a torus each channel has different links */
         for (c = 0; c < op->nchannels && 0 == peers[r]; c++) {
             const struct gr_gpu_connection *w =
                 &team->out[(size_t) c * (size_t) team->p + (size_t) r];
 
             /* a device whose memory this one can map */
-            if (0 != w->ends[0].slots && 0 != w->mapped.at) {
-                peers[r] = find_output(team, r, handles[r]);
+            if (0 != w->ends[0].slots && 0 != w->mapped.at &&
+                (0 != output->at || 0 <= gr_ipc_cache_map(team->ipc_cache, handles[r], output))) {
+                peers[r] = output->at;
             }
         }
         op->mapped += 0 != peers[r];
@@ -311,12 +302,6 @@ static int launch(struct gr_gpu_op *op)
     return rc;
 }
 
-/* GR_AGAIN for the first errors of an op, then the error. */
-static int count_error(struct gr_gpu_op *op, int rc)
-{
-    return ++op->errors <= TRANSIENT_ERRORS ? GR_AGAIN : rc;
-}
-
 void gr_gpu_op_launch(struct gr_gpu_op *op)
 {
     if (NULL == op->gate.gate && 0 > launch(op)) {
@@ -392,7 +377,7 @@ int gr_gpu_op_poll(struct gr_gpu_op *op, uint64_t *moved)
     }
     if (!op->launched) {
         rc = launch(op);
-        return rc < 0 ? count_error(op, rc) : GR_AGAIN;
+        return rc < 0 && ++op->errors > TRANSIENT_ERRORS ? rc : GR_AGAIN;
     }
     if (!all_reported(op)) {
         /* a failed kernel does not report */

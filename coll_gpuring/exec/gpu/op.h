@@ -84,7 +84,6 @@ int gr_gpu_op_begin(struct gr_gpu_op *op, struct gr_gpu_team *team, const struct
  */
 void gr_gpu_op_launch(struct gr_gpu_op *op);
 
-/* The schedule of a channel. */
 static inline struct gr_sched gr_gpu_op_sched(const struct gr_gpu_op *op, uint32_t channel)
 {
     struct gr_sched sched = op->sched[channel % 2];

@@ -158,22 +158,15 @@ static int poll_channel(struct gr_gpu_op *op, uint32_t channel)
     }
 }
 
-/* Ask whether the kernel may be launched: at the start of the call, when tick 0 is due. */
-static int poll_start(struct gr_gpu_op *op)
-{
-    static const struct gr_step first = {.tick = 0};
-    int rc = op->gate.started ? 1 : op->gate.gate->may_begin(op->gate.ctx, 0, 0, &first);
-
-    op->gate.started = 1 == rc;
-    return rc;
-}
-
 int gr_gpu_gate_poll(struct gr_gpu_op *op)
 {
+    static const struct gr_step first = {.tick = 0};
     struct gr_gpu_gate *g = &op->gate;
     uint32_t c;
-    int rc = poll_start(op);
+    /* the kernel may be launched at the start of the call, when tick 0 is due */
+    int rc = g->started ? 1 : g->gate->may_begin(g->ctx, 0, 0, &first);
 
+    g->started = 1 == rc;
     for (c = 0; 1 == rc && c < op->nchannels && g->running > 0; c++) {
         struct gr_cursor *at = &g->at[c];
         int done = at->begun ? 0 : poll_channel(op, c);

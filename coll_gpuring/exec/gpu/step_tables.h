@@ -17,7 +17,6 @@
 #include "exec/gpu/args.h"
 #include "exec/plan.h"
 
-/* A table. */
 struct gr_gpu_table {
     gr_gpu_ptr at;      /* struct gr_gpu_step [schedules][nsteps] */
     uint32_t nsteps;    /* steps of the longest schedule */
@@ -33,7 +32,6 @@ struct gr_gpu_table {
 struct gr_gpu_table gr_gpu_steps_shape(const struct gr_plan_spec *spec, int p, int rank,
                                        const struct gr_rings *rings, uint32_t nchunks);
 
-/* Bytes of a table. */
 static inline size_t gr_gpu_steps_bytes(const struct gr_gpu_table *table)
 {
     return (size_t) table->schedules * table->nsteps * sizeof(struct gr_gpu_step);
@@ -52,10 +50,9 @@ struct gr_gpu_split gr_gpu_split_of(const struct gr_split *split);
 
 /* ---- tables that are kept ---- */
 
-/* Most tables that are kept. */
 #define GR_GPU_TABLES 64
 
-/* The tables in a range of device memory, one after the other. */
+/* At most GR_GPU_TABLES tables in a range of device memory, one after the other. */
 struct gr_gpu_tables {
     size_t room;                              /* bytes of the range; the longest table fits */
     size_t used;                              /* bytes in use */

@@ -76,15 +76,9 @@ void *gr_gpu_team_pinned(const struct gr_gpu_team *team, enum gr_gpu_pinned_regi
     return team->pinned + pinned_at(team, region);
 }
 
-/* Index of an algorithm, and of the root if it is rooted, in arrays of the team. */
-static size_t algo_index(const struct gr_gpu_team *team, enum gr_algo algo, int root)
-{
-    return (size_t) algo * (size_t) team->p + (size_t) (gr_algo_is_rooted(algo) ? root : 0);
-}
-
 unsigned char *gr_gpu_team_state(const struct gr_gpu_team *team, enum gr_algo algo, int root)
 {
-    return &team->links[algo_index(team, algo, root)];
+    return &team->links[(int) algo * team->p + (gr_algo_is_rooted(algo) ? root : 0)];
 }
 
 /* ---- steps ---- */
@@ -153,13 +147,6 @@ static int make_device_part(struct gr_gpu_team *team)
     }
     rc = upload_tables(team);
     return rc < 0 ? rc : gr_gpu_stream_open(team->gpu, &team->stream);
-}
-
-static void free_device_part(struct gr_gpu_team *team)
-{
-    gr_gpu_stream_close(team->stream);
-    gr_gpu_free(team->gpu, team->tables);
-    gr_gpu_host_free(team->gpu, team->pinned);
 }
 
 static void team_free(struct gr_gpu_team *team)
@@ -244,7 +231,9 @@ void gr_gpu_team_destroy(struct gr_gpu_team *team, int pool)
         return;
     }
     if (pool) {
-        free_device_part(team); /* waits for kernels, before links are released */
+        gr_gpu_stream_close(team->stream); /* waits for kernels, before links are released */
+        gr_gpu_free(team->gpu, team->tables);
+        gr_gpu_host_free(team->gpu, team->pinned);
     }
     gr_leader_free(team->leader, pool);
     for (k = 0; pool && k < nlinks(team); k++) {
