@@ -49,13 +49,13 @@ test_rows = table(
         f"--mca pml ob1 --mca coll gpuring,basic,libnbc,inter,self $options -- instructions $kind {ROUNDS}",
         ended, of_row(within), wrapper=WRAPPER, why=WHY,
         rows="""kind      np least most options     what
-root      2  1     205  report=none MPI_Bcast at its root
+root      2  1     215  report=none MPI_Bcast at its root
 start     2  1     285  report=none MPI_Start and MPI_Wait of a broadcast
 allreduce 2  1     340  report=line MPI_Allreduce with a report
 |
 allreduce 2  1     300  report=none MPI_Allreduce
-leaf      2  1     225  report=none MPI_Bcast at a leaf
-barrier   2  1     200  report=none MPI_Barrier
+leaf      2  1     230  report=none MPI_Bcast at a leaf
+barrier   2  1     205  report=none MPI_Barrier
 ibcast    2  1     480  report=none MPI_Ibcast and MPI_Wait
 threads   2  1500  4000 report=none MPI_Ibcast and MPI_Wait with MPI_THREAD_MULTIPLE
 root      2  1     245  report=line MPI_Bcast at its root, with a report
