@@ -119,7 +119,7 @@ int gr_gpu_stream_zero(struct gr_gpu_stream *stream, gr_gpu_ptr at, size_t bytes
 /* Set mark number `mark`, below GR_GPU_MARKS, behind the work that is now on the stream. */
 int gr_gpu_stream_mark(struct gr_gpu_stream *stream, uint32_t mark);
 
-/* Whether the work before the mark is done: 1 yes, 0 no, negative: an error. */
+/* Whether the work before the mark, which has been set, is done: 1 yes, 0 no, negative: an error. */
 int gr_gpu_stream_reached(struct gr_gpu_stream *stream, uint32_t mark);
 
 /* Whether all work on the stream is done: 1 yes, 0 no, negative: the stream has failed for good. */

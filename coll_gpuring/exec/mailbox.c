@@ -67,20 +67,6 @@ void gr_mailbox_prefetch_lines(const unsigned char *set, size_t bytes)
     }
 }
 
-size_t gr_mailbox_elems(const struct gr_mailbox_call *call, int first, int end)
-{
-    size_t n = 0;
-    int r;
-
-    if (NULL == call->counts) {
-        return (size_t) (end - first) * call->count;
-    }
-    for (r = first; r < end; r++) {
-        n += call->counts[r];
-    }
-    return n;
-}
-
 static size_t block_count(const struct gr_mailbox_call *call, int r)
 {
     return NULL != call->counts ? call->counts[r] : call->count;
@@ -250,47 +236,54 @@ static int take_scatter(struct gr_mailbox *box, struct gr_mailbox_call *call)
                           block_count(call, box->rank));
 }
 
-/*
- * Take a block of each rank: its own, which is all that it has posted, or the one for this rank among
- * those for all (alltoall), which are as long as each other.
- */
-static GR_INLINE int take_each(struct gr_mailbox *box, struct gr_mailbox_call *call, bool among_all)
+static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    size_t elem = call->reducer.elem_bytes, bytes;
+    size_t elem = call->reducer.elem_bytes, n;
     const unsigned char *from;
     unsigned char *to;
     int r;
 
     for (; call->next < box->p; call->next++) {
         r = taken_next(box, call);
-        bytes = block_count(call, r) * elem;
-        if (0 == bytes) {
+        n = block_count(call, r) * elem;
+        if (0 == n) {
             continue;
         }
-        from = r == box->rank
-                   ? call->in
-                   : posted_by(box, call, r, among_all ? (size_t) box->p * bytes : bytes);
+        from = r == box->rank ? call->in : posted_by(box, call, r, n);
         if (NULL == from) {
             return 0;
         }
-        from += among_all ? (size_t) box->rank * bytes : 0;
         to = call->out + block_at(call, r) * elem;
         if (to != from) {
-            memmove(to, from, bytes); /* this rank's own block may overlap */
+            memmove(to, from, n); /* this rank's own block may overlap */
         }
         ++box->moved;
     }
     return 1;
 }
 
-static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call)
-{
-    return take_each(box, call, false);
-}
-
+/* The block for this rank that each rank has posted. */
 static int take_blocks(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    return take_each(box, call, true);
+    size_t bytes = call->bytes;
+    const unsigned char *from;
+    unsigned char *to;
+    int r;
+
+    for (; 0 != bytes && call->next < box->p; call->next++) {
+        r = taken_next(box, call);
+        from = r == box->rank ? call->in : posted_by(box, call, r, (size_t) box->p * bytes);
+        if (NULL == from) {
+            return 0;
+        }
+        from += (size_t) box->rank * bytes;
+        to = call->out + (size_t) r * bytes;
+        if (to != from) {
+            memmove(to, from, bytes);
+        }
+        ++box->moved;
+    }
+    return 1;
 }
 
 /* Copy bytes; fast where they are one element. */

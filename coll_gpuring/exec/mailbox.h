@@ -102,7 +102,19 @@ struct gr_mailbox_call {
 };
 
 /* Elements of the blocks of the ranks from first up to, but without, end. */
-size_t gr_mailbox_elems(const struct gr_mailbox_call *call, int first, int end);
+static inline size_t gr_mailbox_elems(const struct gr_mailbox_call *call, int first, int end)
+{
+    size_t n = 0;
+    int r;
+
+    if (NULL == call->counts) {
+        return (size_t) (end - first) * call->count;
+    }
+    for (r = first; r < end; r++) {
+        n += call->counts[r];
+    }
+    return n;
+}
 
 /* Elements of the vector of a reduce_scatter among p ranks: all blocks, and what is between them. */
 size_t gr_mailbox_scattered(const struct gr_mailbox_call *call, int p);

@@ -45,6 +45,7 @@ void gr_setup_explain(void *ctx, char *text, size_t size)
     size_t used = (size_t) snprintf(text, size, "set-up of %s%s, ", gr_use_name(s->use), where(s));
     int k;
 
+    used = used < size ? used : size - 1;
     if (GR_SETUP_NEW == s->state) {
         snprintf(text + used, size - used, "not begun");
         return;

@@ -106,23 +106,28 @@ static int has_link(const struct gr_join *join, int writes, const struct gr_conn
     return NULL != links[link_index(join->team, c)].shared;
 }
 
-/* Lease a slab of that size for each of n connections and write its handle: of some on error. */
+/* Lease a slab of that size for each of n connections and write its handle. */
 static int lease_slabs(struct gr_pool *pool, size_t bytes, struct gr_host_connection *connections,
                        int n)
 {
-    struct gr_slab *slab;
+    struct gr_slab **slabs;
     int k, rc;
 
-    for (k = 0; k < n; k++) {
-        rc = gr_pool_lease(pool, GR_SLAB_WHOLE, bytes, 1, 1, &slab);
-        if (0 != rc) {
-            return rc;
-        }
-        connections[k].slab = slab;
-        connections[k].handle = gr_pool_export(pool, slab);
-        gr_link_renew(gr_slab_base(slab));
+    if (0 == n) {
+        return 0;
     }
-    return 0;
+    slabs = gr_calloc((size_t) n, sizeof(struct gr_slab *));
+    if (NULL == slabs) {
+        return GR_ERR_NOMEM;
+    }
+    rc = gr_pool_lease(pool, GR_SLAB_WHOLE, bytes, 1, n, slabs);
+    for (k = 0; 0 == rc && k < n; k++) {
+        connections[k].slab = slabs[k];
+        connections[k].handle = gr_pool_export(pool, slabs[k]);
+        gr_link_renew(gr_slab_base(slabs[k]));
+    }
+    free(slabs);
+    return rc;
 }
 
 /* A slab for each incoming link, and one for each outgoing inter-node link. */

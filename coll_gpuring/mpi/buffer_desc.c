@@ -312,7 +312,7 @@ static void retain_types(struct gr_kept_args *kept, const struct gr_buffer_desc 
     }
 }
 
-int mca_coll_gpuring_args_keep(struct gr_kept_args *kept, struct gr_call *call)
+int mca_coll_gpuring_args_keep(struct gr_kept_args *kept, struct gr_call *call, bool again)
 {
     struct gr_buffer_desc send = mca_coll_gpuring_buffer_desc(call, false),
                           receive = mca_coll_gpuring_buffer_desc(call, true);
@@ -321,12 +321,18 @@ int mca_coll_gpuring_args_keep(struct gr_kept_args *kept, struct gr_call *call)
 
     copy_arrays(&as_it_was, &copier);
     kept->arrays = copier.at = gr_malloc(0 == copier.used ? 1 : copier.used);
-    kept->handles = gr_calloc((size_t) (send.n + receive.n) + 1, sizeof(kept->handles[0]));
-    if (NULL == kept->arrays || NULL == kept->handles) {
+    if (NULL == kept->arrays) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     copier.used = 0;
     copy_arrays(call, &copier);
+    if (!again) {
+        return OMPI_SUCCESS;
+    }
+    kept->handles = gr_calloc((size_t) (send.n + receive.n) + 1, sizeof(kept->handles[0]));
+    if (NULL == kept->handles) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
     retain_types(kept, &send);
     retain_types(kept, &receive);
     if (NULL != call->reduction) {

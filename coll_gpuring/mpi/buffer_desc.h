@@ -65,10 +65,11 @@ struct gr_kept_args {
 };
 
 /*
- * Put copies in the place of the call's arrays, and retain its types and operation: the application
- * may free all of these when the call has returned. release: also after an error. OMPI error code.
+ * Put copies in the place of the call's arrays, and, if the call may be started again, retain its
+ * types and operation: the application may free all of these when the call has returned. release:
+ * also after an error. OMPI error code.
  */
-int mca_coll_gpuring_args_keep(struct gr_kept_args *kept, struct gr_call *call);
+int mca_coll_gpuring_args_keep(struct gr_kept_args *kept, struct gr_call *call, bool again);
 void mca_coll_gpuring_args_release(struct gr_kept_args *kept);
 
 #endif

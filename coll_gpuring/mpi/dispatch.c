@@ -239,7 +239,7 @@ static int do_persistent(mca_coll_gpuring_module_t *module, const struct gr_call
     rc = begin_call(module, module->comm.queues[GR_ORDER_BLOCKING], &request->op, call,
                     GR_AGREEMENT_FIRST);
     if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_gpuring_args_keep(&request->kept, &request->op.call);
+        rc = mca_coll_gpuring_args_keep(&request->kept, &request->op.call, true);
     }
     if (OMPI_SUCCESS == rc && request->op.base.data.bytes > 0) {
         rc = mca_coll_gpuring_progress_open();

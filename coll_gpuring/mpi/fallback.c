@@ -347,7 +347,7 @@ static int fall_back_request(mca_coll_gpuring_module_t *module, const struct gr_
     h->stage.kept = persistent;
     h->split = form->split;
     h->call = NULL == rest ? *call : *rest;
-    rc = persistent ? mca_coll_gpuring_args_keep(&h->kept, &h->call) : start_split(h);
+    rc = persistent ? mca_coll_gpuring_args_keep(&h->kept, &h->call, true) : start_split(h);
     rc = OMPI_SUCCESS == rc ? begin_inner(module, h, form) : rc;
     if (OMPI_SUCCESS != rc) {
         (void) mca_coll_gpuring_stage_out(&h->stage, &h->call, false);

@@ -35,7 +35,7 @@
  * choice for the same call, other messages of set-up. Other algorithms need no increase, as their
  * hash is a part of the version.
  */
-#define WIRE_VERSION 27
+#define WIRE_VERSION 28
 
 static uint64_t wire_version(void)
 {

@@ -51,7 +51,7 @@ int mca_coll_gpuring_ompi_code(int error)
     return k < NCODES ? codes[k].ompi : OMPI_ERROR;
 }
 
-int mca_coll_gpuring_from_ompi(int rc)
+int mca_coll_gpuring_engine_code(int rc)
 {
     size_t k;
 

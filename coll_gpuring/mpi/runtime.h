@@ -41,11 +41,16 @@ size_t mca_coll_gpuring_ompi_size(const char *name);
  * Open MPI. 0 stays 0.
  */
 int mca_coll_gpuring_ompi_code(int error);
-int mca_coll_gpuring_from_ompi(int rc);
+int mca_coll_gpuring_engine_code(int rc);
 
 static inline int mca_coll_gpuring_to_ompi(int error)
 {
     return 0 == error ? OMPI_SUCCESS : mca_coll_gpuring_ompi_code(error);
+}
+
+static inline int mca_coll_gpuring_from_ompi(int rc)
+{
+    return OMPI_SUCCESS == rc ? 0 : mca_coll_gpuring_engine_code(rc);
 }
 
 /*

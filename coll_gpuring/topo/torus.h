@@ -97,7 +97,8 @@ static inline int gr_unfold(int extent, int coordinate)
 /* x mod n for any x */
 static inline int gr_wrap(int x, int n)
 {
-    return (x % n + n) % n;
+    x %= n;
+    return x < 0 ? x + n : x;
 }
 
 /*

@@ -289,7 +289,7 @@ int mca_coll_gpuring_p2p_split_new(struct gr_op_queue *queue, const struct gr_ca
     p->id = call->id;
     p->alone = is_even(&gr_calls[call->id]);
     p->rest = *call;
-    rc = mca_coll_gpuring_args_keep(&p->kept, &p->rest);
+    rc = mca_coll_gpuring_args_keep(&p->kept, &p->rest, false);
     rc = OMPI_SUCCESS == rc ? make_side(p, call, false) : rc;
     rc = OMPI_SUCCESS == rc ? make_side(p, call, true) : rc;
     if (OMPI_SUCCESS != rc) {

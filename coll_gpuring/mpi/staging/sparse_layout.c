@@ -39,11 +39,14 @@ static int make_type(const struct gr_block_desc *b, ptrdiff_t low, ptrdiff_t fir
 static bool allocate(struct gr_sparse_layout *a, size_t n)
 {
     a->types = gr_calloc(n, sizeof(a->types[0]) + sizeof(MPI_Aint) + 2 * sizeof(gr_count_t));
-    a->n = NULL == a->types ? 0 : (int) n;
+    if (NULL == a->types) {
+        return false;
+    }
+    a->n = (int) n;
     a->offsets = (MPI_Aint *) (a->types + n);
     a->counts = (gr_count_t *) (a->offsets + n);
     a->zeros = a->counts + n;
-    return NULL != a->types;
+    return true;
 }
 
 int mca_coll_gpuring_sparse_layout_make(struct gr_sparse_layout *a, const struct gr_buffer_desc *s)
