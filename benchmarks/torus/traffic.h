@@ -49,9 +49,9 @@ struct sizes {
 void sizes_weights(const struct sizes *sizes, int nranks, double *weights);
 
 /*
- * The messages of an Alltoall (sched/alltoall.h). Blocks of one sender are equally long, weight[rank] times
- * sizes->bytes. 0, or -1 when memory ran out. traffic_free() releases the arrays, also after a
- * failure.
+ * The messages of an Alltoall (sched/alltoall.h). Blocks of one sender are equally long,
+ * weight[rank] times sizes->bytes. 0, or -1 when memory ran out. traffic_free() releases the
+ * arrays, also after a failure.
  */
 int traffic_alltoall(struct traffic *t, enum gr_algo algo, const struct gr_torus *torus,
                      const struct sizes *sizes);

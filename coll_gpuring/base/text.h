@@ -24,7 +24,7 @@ static inline size_t gr_text_ranks(char *text, size_t size, size_t used, const i
     return used;
 }
 
-/* Append to text, a buffer of `size` bytes; what does not fit is left out. */
+/* Append to text, which ends in 0, in a buffer of `size` bytes; cut, also in mid-word, to fit. */
 __attribute__((format(printf, 3, 4))) static inline void gr_text_add(char *text, size_t size,
                                                                      const char *format, ...)
 {
@@ -37,8 +37,8 @@ __attribute__((format(printf, 3, 4))) static inline void gr_text_add(char *text,
 }
 
 /*
- * Read the first line of a file, whose path is printed as `format` says. False: there is none, and
- * line is empty.
+ * Read the first line of a file, with its newline; the path is printed as `format` says. False:
+ * there is no file, or nothing in it, and line is empty.
  */
 __attribute__((format(printf, 3, 4))) static inline bool gr_text_read_line(char *line, size_t size,
                                                                            const char *format, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of the driver, devices and streams; entering and leaving the contexts of devices.
- * Internal to cuda/.
+ * The state of the driver and of streams (a device's is struct gr_gpu, types.h); entering and
+ * leaving the contexts of devices. Internal to cuda/.
  *
  * Each call of the driver that may wait inside it runs with the thread's stream capture mode
  * RELAXED. Otherwise such a call would fail, and invalidate the application's graph captures: of

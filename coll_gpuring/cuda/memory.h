@@ -84,9 +84,9 @@ int gr_gpu_flush(struct gr_gpu *gpu);
 /* ---- allocations of the application whose synchronous operations are to be synchronous ---- */
 
 /*
- * Set CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation that begins at `start` and has that buffer id, if the driver
- * permits it. is_set: the application has set it, so nothing is done. Without memory for an entry
- * the attribute is set, and stays.
+ * Set CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation that begins at `start` and has that
+ * buffer id, if the driver permits it. is_set: the application has set it, so nothing is done.
+ * Without memory for an entry the attribute is set, and stays.
  */
 void gr_marks_set(struct gr_gpus *gpus, gr_gpu_ptr start, uint64_t id, int is_set);
 

@@ -338,7 +338,10 @@ void gr_agreement_explain(struct gr_op *op, char *text, size_t size)
 
 /* ---- by messages ---- */
 
-/* A value of the dissemination: the number of words of all records, then these; 0: not heard of. */
+/*
+ * A value of the dissemination: the number of words of all records, which this function is not told
+ * otherwise, then the words. A record that was not heard of is 0.
+ */
 static void merge_records(void *mine, const void *heard)
 {
     const uint64_t *from = heard;

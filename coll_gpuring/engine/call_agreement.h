@@ -62,7 +62,8 @@ int gr_agreement_end(struct gr_op *op);
 void gr_agreement_free(struct gr_call_agreement *agreement);
 
 /*
- * The whole agreement for the init of a persistent request, by messages; waits for all ranks. queue: that of the communicator's blocking calls; its next set-up number is that of the
+ * The whole agreement for the init of a persistent request, by messages; waits for all ranks.
+ * queue: that of the communicator's blocking calls; its next set-up number is that of the
  * messages. 0, or GR_ERR_...
  */
 int gr_agreement_exchange(struct gr_op *op, struct gr_op_queue *queue);

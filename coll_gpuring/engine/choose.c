@@ -130,6 +130,11 @@ static struct gr_choice select_on_devices(const struct gr_comm *comm, const stru
     return gr_select(&costs, &q);
 }
 
+/* A struct gr_machine is nothing but times of more than 0, or 0: equal values are equal bytes. */
+_Static_assert(sizeof(struct gr_machine) ==
+                   (4 + 4 * GR_MACHINE_SIZES + 2 * GR_NPROTOCOLS) * sizeof(float),
+               "padding, or a new member, in what is compared as bytes");
+
 /* By what is known of the node; what was measured in this job decides no order of reduction. */
 static struct gr_choice select_on_hosts(const struct gr_comm *comm, const struct gr_select_args *q)
 {
@@ -453,9 +458,10 @@ static int choose(struct gr_comm *comm, struct gr_op *op)
 }
 
 /*
- * Depends only on what all ranks know alike, so not on whether this rank has to pack. A nonblocking call
- * that has waited for an agreement is never left: each rank would do that at a different point of
- * its sequence of calls. One without an agreement on a communicator with GPUs is short.
+ * Depends only on what all ranks know alike, so not on whether this rank has to pack. A
+ * nonblocking call that has waited for an agreement is never left: each rank would do that at a
+ * different point of its sequence of calls. One without an agreement on a communicator with GPUs
+ * is short.
  */
 bool gr_op_left(const struct gr_comm *comm, struct gr_op *op)
 {

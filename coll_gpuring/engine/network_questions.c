@@ -35,8 +35,9 @@ static const struct pace shared = {
 #define ROUND_TRIPS 25
 
 enum {
-    PING = 0,               /* for the bytes of a train: none */
-    NOTHING = -1,           /* for the bytes of a train: there is nothing more to ask */
+    /* in the place of a train's bytes: a ping; the end, as there is nothing more to ask */
+    PING = 0,
+    NOTHING = -1,
     LAST_TRAINS = 3,        /* trains of the length that says what the rate is */
     MOST_LATE = 2,          /* late replies that are not counted */
     FIRST_TRAIN = 16 << 10, /* bytes of the first train */

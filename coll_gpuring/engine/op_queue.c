@@ -161,7 +161,6 @@ void gr_queue_keep(struct gr_op *op)
 static inline bool is_quiet(const struct gr_op_queue *queue)
 {
     const struct gr_op *op = queue->head;
-
     bool is_due = queue->watch.idle + 1 - queue->watch.checked >=
                   gr_watch_polls(&queue->watch, POLLS_PER_CHECK);
 

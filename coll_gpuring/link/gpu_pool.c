@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The pool of a device (gpu_pool.h), for slabs in both kinds of memory. Those in device memory are
- * cut from arenas; the host slab only has the user's record:
+ * cut from arenas; their host slab only has the user's record. The data of those in pinned memory
+ * are whole pages behind the first page of the host slab:
  *
  *      arena        [slab][slab]...
  *      host slab    [user's record]
+ *      or           [user's record, to the end of the page][data]
+ *
+ * Functions of arenas and pins take a lock of the process. The callers of all other static
+ * functions hold the pool's lock.
  */
 #include "link/gpu_pool.h"
 
@@ -192,9 +197,9 @@ static void drop_pins(struct gr_gpu_pool *pool)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- slabs; those in device memory ---- */
+/* ---- slabs in device memory ---- */
 
-/* The slab is leased, with that host slab. */
+/* A slab of either memory is leased, with that host slab. */
 static void slab_attach(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab, struct gr_slab *host)
 {
     slab->state = GR_SLAB_LEASED;
@@ -398,13 +403,7 @@ static int device_map(struct gr_gpu_pool *pool, const struct gr_gpu_slab_handle 
     return rc;
 }
 
-/*
- * ---- slabs in pinned host memory ----
- *
- * The data are whole pages behind the first page of the host slab:
- *
- *      host slab    [user's record, to the end of the page][data]
- */
+/* ---- slabs in pinned host memory ---- */
 
 #define PAGE ((size_t) sysconf(_SC_PAGESIZE))
 

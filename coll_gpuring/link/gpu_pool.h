@@ -133,7 +133,7 @@ struct gr_gpu_pool {
 
 /*
  * Whether the slab can be leased. Ends the lease that owner and user have left; until then the host
- * slab stays leased, whose memory may be anything's afterwards.
+ * slab stays leased, whose memory may be anything's afterwards. The pool's lock is held.
  */
 static inline int gr_slab_is_free(struct gr_gpu_pool *pool, struct gr_gpu_slab *slab)
 {

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <search.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,14 +24,17 @@
 #define SWEPT 8
 #define PAGE ((size_t) sysconf(_SC_PAGESIZE))
 
-/* A segment of another process. */
+/* A segment of another process. What names it stands first: the tree compares that as bytes. */
 struct mapping {
     struct gr_peer_id owner;
     struct gr_shm_id id;
-    uint64_t bytes;      /* its size; up to here what names it, without padding */
+    uint64_t bytes;      /* its size; the last part of its name */
     unsigned char *base; /* where it is attached */
     size_t users;        /* gr_pool_map() without gr_pool_unmap() */
 };
+_Static_assert(offsetof(struct mapping, base) ==
+                   sizeof(struct gr_peer_id) + sizeof(struct gr_shm_id) + sizeof(uint64_t),
+               "padding in the name, whose bytes would be compared");
 
 struct gr_pool {
     pthread_mutex_t lock;        /* of everything below */
@@ -45,7 +49,7 @@ struct gr_pool {
     struct gr_segment *segments; /* owned */
     struct gr_ranges ranges;     /* free memory */
     struct gr_slab_list leaving; /* released by this process, in the order of looking */
-    struct gr_ranges kept;       /* pinned slabs that are not leased */
+    struct gr_ranges kept;       /* pinned slabs not leased, never cut or joined: only its bins */
     void *mappings;              /* a tree of tsearch(), of struct mapping; owned */
     int mapped;                  /* in the tree */
     uint64_t attached;           /* segments that were ever attached */

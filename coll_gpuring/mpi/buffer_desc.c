@@ -133,10 +133,17 @@ void mca_coll_gpuring_call_set_blocks(struct gr_call *call, bool receive,
                                       const gr_count_t *counts, const gr_count_t *displs,
                                       const MPI_Aint *offsets)
 {
-    *(receive ? &call->rtypes : &call->stypes) = types;
-    *(receive ? &call->rcounts : &call->scounts) = GR_ARRAY_OF(counts);
-    *(receive ? &call->displs : &call->sdispls) = GR_ARRAY_OF(displs);
-    *(receive ? &call->roffsets : &call->soffsets) = GR_ARRAY_OF(offsets);
+    if (receive) {
+        call->rtypes = types;
+        call->rcounts = GR_ARRAY_OF(counts);
+        call->displs = GR_ARRAY_OF(displs);
+        call->roffsets = GR_ARRAY_OF(offsets);
+    } else {
+        call->stypes = types;
+        call->scounts = GR_ARRAY_OF(counts);
+        call->sdispls = GR_ARRAY_OF(displs);
+        call->soffsets = GR_ARRAY_OF(offsets);
+    }
 }
 
 bool mca_coll_gpuring_block_span(const struct gr_block_desc *b, ptrdiff_t *low, ptrdiff_t *high)

@@ -61,7 +61,7 @@ static inline unsigned place_of(uint32_t hash)
 /* Whether calls like this one are cached; then *kind is its kind. */
 static bool find_kind(const struct gr_call *call, struct gr_call_kind *kind)
 {
-    if (call->id >= GR_NSUPPORTED) {
+    if (call->id >= GR_NSUPPORTED) { /* only what gpuring does itself is cached */
         return false;
     }
     *kind = gr_call_kind_of(call, call->id);

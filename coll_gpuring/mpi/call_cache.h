@@ -257,7 +257,7 @@ static GR_INLINE struct gr_cached_call *gr_cached_last(const struct gr_call_cach
     struct gr_cached_call *cached;
     struct gr_call_kind kind;
 
-    if (id >= GR_NSUPPORTED) {
+    if (id >= GR_NSUPPORTED) { /* only what gpuring does itself is cached */
         return NULL;
     }
     kind = gr_call_kind_of(call, id);

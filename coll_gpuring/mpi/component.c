@@ -89,6 +89,7 @@ static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int 
 
 static void module_construct(mca_coll_gpuring_module_t *module)
 {
+    /* all but super, which Open MPI has made */
     memset((char *) module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
     gr_comm_init(&module->comm, &gr_process);
     module->refused = -1;

@@ -77,6 +77,7 @@ static int fallback_free(ompi_request_t **handle)
 
 static void fallback_construct(gr_fallback_request_t *h)
 {
+    /* all but super, which Open MPI has made */
     memset((char *) h + sizeof(h->super), 0, sizeof(*h) - sizeof(h->super));
     h->super.super.req_type = OMPI_REQUEST_COLL;
     h->super.super.req_free = fallback_free;

@@ -40,7 +40,7 @@ static const char *const text_default[] = {
     [GR_KIND_REPORT] = "none", [GR_KIND_FILE] = "",
 };
 
-/* Parameters that are one of some words; their default is a word of its own, or one of these. */
+/* Parameters that are one of some words; the default may be none of the list (auto). */
 static const struct {
     const char *(*name)(int value); /* NULL: no such parameter */
     int n;
@@ -49,7 +49,7 @@ static const struct {
     [GR_KIND_PROTOCOL] = {gr_protocol_name, GR_NPROTOCOLS},
     [GR_KIND_SYNC] = {gr_sync_name, GR_NSYNCS},
     [GR_KIND_TRANSPORT] = {gr_transport_name, GR_NTRANSPORTS},
-    [GR_KIND_FILE] = {NULL, 0}, /* the last kind */
+    [GR_KIND_FILE] = {NULL, 0}, /* the last kind, so that the array has an entry for each */
 };
 
 /* Whether the parameter of all collectives, or of one, may say so. */

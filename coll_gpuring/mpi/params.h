@@ -49,10 +49,11 @@ struct gr_param_row {
     const char *name;
     int level; /* an enum of Open MPI: from which ompi_info --level on it is shown */
     enum gr_param_kind kind;
-    int compared;      /* an enum gr_compared_param, or -1: may differ between ranks */
-    int def, min, max; /* GR_KIND_INT; def: of words, too, -1: of their own */
-    int *local;        /* GR_KIND_INT, not compared: where the checked value goes */
-    const char *help;  /* GR_KIND_ALGORITHM: of what; the names are those of the registry */
+    int compared; /* an enum gr_compared_param, or -1: may differ between ranks */
+    /* GR_KIND_INT; def: also of words, -1 where the default is no word of the list (auto) */
+    int def, min, max;
+    int *local;       /* GR_KIND_INT, not compared: where the checked value goes */
+    const char *help; /* GR_KIND_ALGORITHM: of what; the names are those of the registry */
 };
 
 #define GR_PARAM_ROWS 45

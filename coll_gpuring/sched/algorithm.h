@@ -44,7 +44,7 @@ struct gr_algorithm {
     struct gr_step (*step)(const struct gr_sched *s, uint32_t i);
     /* Its links, at most. The torus may be unknown (ndims 0) where it suits that. */
     struct gr_links_count (*links)(int p, const struct gr_torus *torus);
-    /* Most chunks of a message with the layout GR_BLOCKS, on any channel. NULL: one. */
+    /* Most chunks of a message of two ranks and more in GR_BLOCKS, on any channel. NULL: one. */
     uint32_t (*message_chunks)(int p, const struct gr_torus *torus);
     /* GR_TRAIT_BY_RANK: channels whose schedules differ. NULL: one. */
     int (*channels)(enum gr_coll coll, const struct gr_torus *torus);
@@ -123,7 +123,7 @@ static inline int gr_place_at(int n, int bits, int place)
 
 /*
  * Most chunks of a message that holds half of all blocks, or all of them where some ranks have no
- * place: p is no power of two.
+ * place: p is no power of two. p is 2 or more.
  */
 static inline uint32_t gr_halving_message_chunks(int p, const struct gr_torus *torus)
 {

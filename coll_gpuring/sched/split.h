@@ -41,7 +41,11 @@ enum gr_holds {
 };
 
 struct gr_split {
-    /* what the caller says of the data; zero counts and counts below p are fine */
+    /*
+     * What the caller says of the data; zero counts and counts below p are fine. Fill in all of it
+     * again before each gr_split_init(): it changes align, for an allreduce in blocks also block,
+     * and clears counts and displs there.
+     */
     enum gr_coll coll;     /* the collective */
     enum gr_layout layout; /* gr_algo_layout() */
     int p;                 /* ranks; GR_BLOCKS: blocks */

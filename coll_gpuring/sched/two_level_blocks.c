@@ -141,7 +141,9 @@ static void spread_blocks(const struct gr_sched *s, const struct gr_node_positio
 }
 
 /*
- * Ticks at which the parts of a leader's steps begin; each part's messages are taken a tick later.
+ * A leader's steps. fold, round, back, here and in reduce_scatter: steps since the fold, the
+ * rounds, the way back began; negative: not yet. t.tick: when the steps of a part begin; its
+ * messages are taken a tick later.
  */
 static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr_node_position *me,
                                        int i)
@@ -159,9 +161,10 @@ static struct gr_step allgather_leader(const struct gr_sched *s, const struct gr
         double_blocks(s, me, round / 2, round % 2, &t);
     } else if (back < 2) { /* what lies before its own blocks, then what lies behind */
         int node = folded_node(me);
+        int first = 0 == back ? 0 : node + 1, end = 0 == back ? node : me->nodes;
 
         t.tick += (uint32_t) (me->rounds + 1 + back);
-        unfold(s, me, GR_FINAL, 0 == back ? 0 : node + 1, 0 == back ? node : me->nodes, &t);
+        unfold(s, me, GR_FINAL, first, end, &t);
     } else {
         t.tick += (uint32_t) me->rounds + 4;
         spread_blocks(s, me, back - 2, &t);
@@ -282,9 +285,11 @@ static struct gr_step reduce_scatter_leader(const struct gr_sched *s,
         t.tick += (uint32_t) (2 * fans + 1);
         halve_sums(s, me, round / 2, round % 2, &t);
     } else if (0 == back) {
+        int first = folded_node(me), end = first + 1;
+
         t.operand = GR_TMP;
         t.tick += (uint32_t) (2 * fans + me->rounds + 2);
-        unfold(s, me, 0, folded_node(me), folded_node(me) + 1, &t);
+        unfold(s, me, 0, first, end, &t);
     } else {
         t.tick += (uint32_t) (2 * fans + me->rounds + 4);
         spread_sums(s, me, back - 1, &t);

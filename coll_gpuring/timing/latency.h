@@ -65,7 +65,8 @@ int64_t gr_latency_sync(const struct gr_latency *l);
 
 /*
  * Predicted time of a message between two ranks, ns: the latencies of all dimensions of its route,
- * and the bytes at the slowest dimension's rate.
+ * and the bytes at the slowest dimension's rate. from == to: what a rank does by itself, the bytes
+ * at the costliest dimension's rate.
  */
 int64_t gr_latency_message(const struct gr_latency *l, int from, int to, size_t bytes);
 

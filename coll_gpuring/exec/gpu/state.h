@@ -38,14 +38,16 @@ struct gr_gpu_team {
     const unsigned char *remote; /* [rank]: 1: on another node, so Simple is used; NULL: none is */
     enum gr_gpu_rdma rdma;       /* whether and how the network writes to this rank's device */
     /*
-     * Of the slowest links; agreed by all ranks. At first: if all peers' device memory can be mapped.
+     * Path of the slowest links. As given: what it is if all peers' memory can be mapped; after a
+     * set-up: as all ranks agreed.
      */
     enum gr_path path;
     int contends;                   /* some ranks share a device without MPS; equal on all ranks */
     struct gr_gpu *gpu;             /* NULL: none */
     struct gr_gpu_pool *pool;       /* where slabs are leased */
     struct gr_ipc_cache *ipc_cache; /* mappings of application memory; NULL: no zero copy */
-    int status; /* 0, or the error that makes all set-ups of links fail, as where gpu is NULL */
+    /* 0, or the error that makes all set-ups of links fail. As given it counts where gpu is NULL */
+    int status;
 
     uint32_t usable;                /* channels of calls, agreed by all ranks in the last set-up */
     int one_device;                 /* all ranks use the same device; the same on all ranks */

@@ -17,7 +17,8 @@ struct gr_pinned_buffer {
 
 /*
  * reserve: at least that many bytes, pinned where kernels use them or this process expects devices
- * and the driver has pinned memory left; NULL: no memory. shrink: give the buffer back when it is larger than `keep` bytes. Thread-safe.
+ * and the driver has pinned memory left; NULL: no memory. shrink: give the buffer back when it is
+ * larger than `keep` bytes. Thread-safe.
  */
 unsigned char *mca_coll_gpuring_pinned_reserve(struct gr_pinned_buffer *room, size_t bytes,
                                                bool kernels);
