@@ -105,8 +105,7 @@ struct style {
 };
 
 static const struct style full_style = {
-    2, full_text, "",
-    "Below the primitive: chunk, from > . > to; the prime: distributing (phase 1)."};
+    2, full_text, "", "Below the primitive: chunk, from > . > to; the prime: distributing."};
 static const struct style short_style = {
     1, short_text, ".",
     "a>c: received from a   +: combined with mine   !: stored   c>b: sent to b   ': distributing"};

@@ -75,7 +75,7 @@ runs() {
 
 golden "ring allreduce of 4 ranks" allreduce ring -n 4 <<'EOF'
 ring allreduce, 4 ranks; vector S in 4 blocks, c0 is rank 0's
-Below the primitive: chunk, from > . > to; the prime: distributing (phase 1).
+Below the primitive: chunk, from > . > to; the prime: distributing.
 
 tick  rank 0              rank 1              rank 2              rank 3
    0  send                send                send                send
