@@ -178,8 +178,8 @@ static bool contend(const struct gr_setup *s)
 }
 
 /*
- * Rings inside a node as devices lie; among several node by node, or along their torus, as in host
- * memory; along the torus that the parameter states, where it does.
+ * The order of rings: a torus that the parameter states wins, else the torus of the nodes, else the
+ * order of nodes, as in host memory; inside a node as devices lie, which also tells the path.
  */
 static int decide_order(struct gr_setup *s)
 {
@@ -190,13 +190,14 @@ static int decide_order(struct gr_setup *s)
     enum gr_path path = GR_PATH_NET;
 
     if (NULL != order) {
-        torus = 0 == torus.ndims && NULL != comm->remote ? comm->torus : torus;
         rc = NULL == comm->remote ? order_devices(s, p, order, &path) : 0;
         if (torus.ndims > 0) {
             gr_order_ring(&torus, p, 0, order);
+        } else if (NULL != comm->remote && comm->torus.ndims > 0) {
+            gr_order_ring(&comm->torus, p, 0, order);
         } else if (NULL != comm->remote) {
             memcpy(order, comm->order, (size_t) p * sizeof(*order));
-        }
+        } /* else in the order of the devices, from order_devices() */
     }
     for (r = 0; 0 == rc && r < p; r++) {
         s->devices[r].order = order[r];

@@ -81,11 +81,12 @@ static int move_slot(struct gr_stepper *m, uint32_t channel, struct gr_cursor *a
         mv.count = left < room ? left : room;
         mv.last = mv.count == room || (mv.count == left && at->run + 1 == s->count);
         if (mv.count > 0) {
+            size_t dest = gr_split_at(split, (enum gr_space) s->dest, channel, at->walk.slice,
+                                      chunk + (uint32_t) s->shift)
+                              .offset;
+
             mv.operand = operand.offset + at->done;
-            mv.dest = gr_split_at(split, (enum gr_space) s->dest, channel, at->walk.slice,
-                                  chunk + (uint32_t) s->shift)
-                          .offset +
-                      at->done;
+            mv.dest = dest + at->done;
             rc = m->backend->move(m->ctx, &mv);
             if (GR_DONE != rc) {
                 assert(rc < 0 || 0 == mv.piece); /* the cursor stands before this piece */

@@ -92,8 +92,8 @@ static int lease_slots(struct gr_gpu_team *team, struct gr_gpu_connection *conne
 static int lease_remote(struct gr_gpu_team *team, struct gr_gpu_connection *connections, int n,
                         int writes)
 {
-    int here = !lease_slots(team, connections, n);
-    int rc = lease_slabs(team, GR_ON_HOST, slab_bytes(team, here), COUNTERS, connections, n), k;
+    int here = !lease_slots(team, connections, n), k;
+    int rc = lease_slabs(team, GR_ON_HOST, slab_bytes(team, here), COUNTERS, connections, n);
 
     for (k = 0; 0 == rc && k < n; k++) {
         gr_gpu_ptr head = connections[k].slab->at, tail = head + GR_GPU_ALIGN;

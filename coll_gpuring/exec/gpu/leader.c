@@ -43,10 +43,10 @@ void gr_leader_free(struct gr_leader *leader, int pool)
 
     if (NULL != leader && pool) {
         gr_leader_release(leader);
-    }
-    for (k = 0; NULL != leader && pool && k < 2; k++) {
-        if (NULL != leader->slab[k]) {
-            gr_gpu_pool_release(leader->team->pool, leader->slab[k], 0);
+        for (k = 0; k < 2; k++) {
+            if (NULL != leader->slab[k]) {
+                gr_gpu_pool_release(leader->team->pool, leader->slab[k], 0);
+            }
         }
     }
     free(leader);

@@ -133,9 +133,10 @@ static void find_outputs(struct gr_gpu_op *op, const struct gr_ipc_handle *const
             const struct gr_gpu_connection *w =
                 &team->out[(size_t) c * (size_t) team->p + (size_t) r];
 
-            /* a device whose memory this one can map */
-            if (0 != w->ends[0].slots && 0 != w->mapped.at &&
-                (0 != output->at || 0 <= gr_ipc_cache_map(team->ipc_cache, handles[r], output))) {
+            if (0 == w->ends[0].slots || 0 == w->mapped.at) {
+                continue; /* not connected, or a device whose memory this one cannot map */
+            }
+            if (0 != output->at || 0 <= gr_ipc_cache_map(team->ipc_cache, handles[r], output)) {
                 peers[r] = output->at;
             }
         }

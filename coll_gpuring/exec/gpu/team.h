@@ -14,9 +14,9 @@
 #include "exec/gpu/state.h"
 
 /*
- * Create a team without links. given: its members up to `status` are set; status counts where gpu is
- * NULL, else errors of the device become it. order: [position]: rank, forward direction; torus: of
- * the ranks; ids: [rank]: its device; none of them is kept. Returns NULL: no memory.
+ * Create a team without links. given: its members up to `status` are set; status counts where gpu
+ * is NULL, else errors of the device become it. order: [position]: rank, forward direction; torus:
+ * of the ranks; ids: [rank]: its device; none of them is kept. Returns NULL: no memory.
  */
 struct gr_gpu_team *gr_gpu_team_create(const struct gr_gpu_team *given, const int *order,
                                        struct gr_torus torus, const struct gr_gpu_id *ids);
