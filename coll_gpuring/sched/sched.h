@@ -68,7 +68,10 @@ enum gr_layout gr_algo_layout(enum gr_algo algo, enum gr_coll coll);
 /* 0, or -1 when a field is out of range or algo has no schedule for coll. */
 int gr_sched_check(const struct gr_sched *s);
 
-/* Number of steps, and step i of 0..len-1. The schedule must have passed gr_sched_check(). */
+/*
+ * Number of steps, and step i of 0..len-1. The schedule must have passed gr_sched_check(). One rank
+ * stores its input, or has no steps (bcast), whatever the algorithm.
+ */
 uint32_t gr_sched_len(const struct gr_sched *s);
 struct gr_step gr_sched_step(const struct gr_sched *s, uint32_t i);
 
