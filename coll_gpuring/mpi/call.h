@@ -20,7 +20,11 @@ struct gr_form {
 /*
  * The collectives: DO(X, name, its id behind GR_CALL_, the groups of its parameters) for each, where
  * X is what the caller passes through. A group has macros PARAMETERS_... and SET_... (entry.c) and
- * ARGUMENTS_... (module.c).
+ * ARGUMENTS_... (module.c):
+ *
+ *      _V      a count for each rank, and where it is no reduction a displacement
+ *      _W      as _V, with a type for each rank; displacements are bytes in a gr_counts_t
+ *      _FAR    as _W, but displacements are in a gr_offsets_t
  */
 #define GR_FOR_EACH_SUPPORTED(DO, X)                                       \
     DO(X, allreduce, ALLREDUCE, REDUCED, NONE, NONE)                       \

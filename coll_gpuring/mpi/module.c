@@ -26,7 +26,10 @@
 #define ARGUMENTS_REDUCED_V c->sbuf, c->rbuf, c->rcounts, c->rtype, c->reduction,
 #define ARGUMENTS_ROOT root,
 
-/* Call the saved function of the form with a collective's own arguments. */
+/*
+ * Call the saved function of the form with a collective's own arguments. The third group is d, as c
+ * is the call, which the groups name.
+ */
 #define SAVED(unused, name, ID, a, b, d)                                                     \
     case GR_CALL_##ID:                                                                       \
         switch (form->kind) {                                                                \

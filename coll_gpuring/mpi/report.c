@@ -307,13 +307,15 @@ int mca_coll_gpuring_stats_register(void)
          zero_copy},
     };
     const int n = sizeof(of_calls) / sizeof(of_calls[0]);
-    int k, rc = OMPI_SUCCESS;
+    int id, k, rc = OMPI_SUCCESS;
 
-    for (k = 0; k < n * GR_NSUPPORTED && OMPI_SUCCESS == rc; k++) {
-        const char *name = gr_calls[k / n].name;
+    for (id = 0; id < GR_NSUPPORTED; id++) {
+        const char *name = gr_calls[id].name;
 
-        rc = add_counter(of_calls[k % n].kind, name, of_calls[k % n].help, name,
-                         &of_calls[k % n].counters[k / n]);
+        for (k = 0; k < n && OMPI_SUCCESS == rc; k++) {
+            rc = add_counter(of_calls[k].kind, name, of_calls[k].help, name,
+                             &of_calls[k].counters[id]);
+        }
     }
     for (k = 0; k < GR_NALGOS_ALL && OMPI_SUCCESS == rc; k++) {
         rc = add_counter("algorithm", gr_use_name(k), "Calls done with the algorithm",

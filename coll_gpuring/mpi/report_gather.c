@@ -305,10 +305,12 @@ static bool merge_own(void)
 static bool has_all(const mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *coll = gr_ompi_world()->c_coll;
+    bool all = true;
 
-#define IS_OURS(unused, name, ...) &&module == coll->coll_##name##_module
-    return true GR_FOR_EACH_SUPPORTED(IS_OURS, );
+#define IS_OURS(unused, name, ...) all = all && module == coll->coll_##name##_module;
+    GR_FOR_EACH_SUPPORTED(IS_OURS, )
 #undef IS_OURS
+    return all;
 }
 
 /* The attribute of MPI_COMM_SELF is deleted: MPI_Finalize has begun. */

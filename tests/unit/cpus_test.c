@@ -187,28 +187,6 @@ static void loose_processes_are_far(void **state)
     forget();
 }
 
-/* The ranks of a communicator are as far apart as the two that are farthest. */
-static void the_farthest_ranks_count(void **state)
-{
-    static const int ranks[][4] = {{0, 2, 3, 1}, {0, 4, 2, 6}, {0, 8, 4, 2}, {0, 2, 16, 8}};
-    int k, r;
-
-    make(rows[0].description);
-    for (k = 0; k < GR_CPU_DISTANCES; k++) {
-        struct gr_cpu_place first = place_of(ranks[k][0], ranks[k][0]);
-        int distance = GR_CPU_CACHE;
-
-        for (r = 1; r < 4; r++) {
-            struct gr_cpu_place other = place_of(ranks[k][r], ranks[k][r]);
-            int next = gr_cpu_place_distance(&first, &other);
-
-            distance = next > distance ? next : distance;
-        }
-        assert_int_equal(distance, k);
-    }
-    forget();
-}
-
 static void partners_are_at_their_distance_and_allowed(void **state)
 {
     int row, cpu, other, d, partners[GR_CPU_DISTANCES], odd;
@@ -342,7 +320,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_processes_are_so_far_apart),
         cmocka_unit_test(loose_processes_are_far),
-        cmocka_unit_test(the_farthest_ranks_count),
         cmocka_unit_test(partners_are_at_their_distance_and_allowed),
         cmocka_unit_test(a_thread_of_the_core_is_the_last_resort),
         cmocka_unit_test(unknown_processors_are_near),
