@@ -25,7 +25,7 @@ static inline void route_around(const struct gr_torus *t, int from, int to, int 
     }
 }
 
-/* The shortest way. */
+/* The shortest route. */
 static inline void route_shortest(const struct gr_torus *t, int from, int to, int hops[GR_MAX_DIMS])
 {
     int d;
@@ -35,7 +35,7 @@ static inline void route_shortest(const struct gr_torus *t, int from, int to, in
     }
 }
 
-/* As the exchanges of an Alltoall say; all with one rank take one way. */
+/* As the exchanges of an Alltoall say; all exchanges with one rank have the same route. */
 static inline void route_exchange(const struct gr_sched *s, int to, int hops[GR_MAX_DIMS])
 {
     uint32_t tick;
@@ -72,7 +72,7 @@ static inline void route_of(const struct gr_sched *s, int to, int hops[GR_MAX_DI
     case GR_ALGO_BUCKET:
         route_around(&s->torus, s->pos, to, up, hops);
         break;
-    case GR_ALGO_MST: /* a reduce is the way back */
+    case GR_ALGO_MST: /* a reduce goes in the opposite direction */
         route_around(&s->torus, s->pos, to, GR_COLL_REDUCE == s->coll ? !up : up, hops);
         break;
     default: /* its channels are alike */

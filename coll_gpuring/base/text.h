@@ -10,20 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Append " r" for each of n ranks to text, a buffer of `size` bytes of which `used` are used.
- * Returns how many are used then; `size` or more where the text was cut.
- */
-static inline size_t gr_text_ranks(char *text, size_t size, size_t used, const int *ranks, int n)
-{
-    int k;
-
-    for (k = 0; k < n && used < size; k++) {
-        used += (size_t) snprintf(text + used, size - used, " %d", ranks[k]);
-    }
-    return used;
-}
-
 /* Append to text, which ends in 0, in a buffer of `size` bytes; cut, also in mid-word, to fit. */
 __attribute__((format(printf, 3, 4))) static inline void gr_text_add(char *text, size_t size,
                                                                      const char *format, ...)
@@ -34,6 +20,16 @@ __attribute__((format(printf, 3, 4))) static inline void gr_text_add(char *text,
     va_start(args, format);
     vsnprintf(text + used, size - used, format, args);
     va_end(args);
+}
+
+/* Append " r" for each of n ranks in the same manner. */
+static inline void gr_text_ranks(char *text, size_t size, const int *ranks, int n)
+{
+    int k;
+
+    for (k = 0; k < n; k++) {
+        gr_text_add(text, size, " %d", ranks[k]);
+    }
 }
 
 /*

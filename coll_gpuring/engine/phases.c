@@ -39,6 +39,7 @@
 #include "exec/setup.h"
 
 #include "base/errors.h"
+#include "base/text.h"
 #include "link/team.h"
 
 #include <stdio.h>
@@ -360,17 +361,15 @@ bool gr_op_advance(struct gr_op *op, bool here, uint64_t *moved)
 /* ---- reports ---- */
 
 /* What all ranks must have equal in the call: where calls do not match, ranks wait for each other. */
-static size_t describe_call(const struct gr_op *op, char *text, size_t size)
+static void describe_call(const struct gr_op *op, char *text, size_t size)
 {
-    size_t used = 0;
-
+    text[0] = '\0';
     if (gr_call_has_buffers(op->id)) {
-        used = (size_t) snprintf(text, size, "%zu bytes, ", op->data.bytes);
+        gr_text_add(text, size, "%zu bytes, ", op->data.bytes);
     }
-    if (gr_calls[op->id].has_root && used < size) {
-        used += (size_t) snprintf(text + used, size - used, "root %d, ", op->root);
+    if (gr_calls[op->id].has_root) {
+        gr_text_add(text, size, "root %d, ", op->root);
     }
-    return used < size ? used : size - 1;
 }
 
 void gr_op_explain(void *ctx, char *text, size_t size)
@@ -378,8 +377,8 @@ void gr_op_explain(void *ctx, char *text, size_t size)
     struct gr_op *op = ctx;
     size_t used;
 
-    text[0] = '\0';
-    used = describe_call(op, text, size);
+    describe_call(op, text, size);
+    used = strlen(text);
     text += used;
     size -= used;
     switch (op->phase) {

@@ -263,12 +263,11 @@ static void finish(const struct gr_grouped_call *c)
     int r;
 
     if (GR_COLL_REDUCE_SCATTER == w->coll) {
-        at = NULL != w->displs ? w->displs[c->team->rank] : gr_mailbox_elems(w, 0, c->team->rank);
-        memcpy(w->out, c->acc + at * elem,
-               gr_mailbox_elems(w, c->team->rank, c->team->rank + 1) * elem);
+        at = gr_mailbox_block_at(w, c->team->rank);
+        memcpy(w->out, c->acc + at * elem, gr_mailbox_block_count(w, c->team->rank) * elem);
     }
     for (r = 0; GR_COLL_ALLGATHER == w->coll && NULL != w->displs && r < c->team->p; r++) {
-        n = gr_mailbox_elems(w, r, r + 1);
+        n = gr_mailbox_block_count(w, r);
         memcpy(w->out + w->displs[r] * elem, c->acc + at * elem, n * elem);
         at += n;
     }
@@ -319,15 +318,15 @@ void gr_mailbox_explain(const struct gr_boards *boards, const struct gr_mailbox_
     const struct gr_mailbox *box = &boards->box;
     const struct gr_group *g = &boards->group;
     int *ranks = gr_calloc((size_t) box->p, sizeof(int)), n, k;
-    size_t used = (size_t) snprintf(text, size, "%s, step %d (%s), waits for rank", what,
-                                    call->next, box->posted == call->epoch - 1 ? "post" : "take");
 
+    snprintf(text, size, "%s, step %d (%s), waits for rank", what, call->next,
+             box->posted == call->epoch - 1 ? "post" : "take");
     if (NULL != ranks) {
         n = gr_mailbox_waits_for(box, call, ranks);
         for (k = 0; k < n; k++) {
             ranks[k] = g->first + ranks[k] * g->step;
         }
-        gr_text_ranks(text, size, used, ranks, n);
+        gr_text_ranks(text, size, ranks, n);
     }
     free(ranks);
 }

@@ -67,16 +67,6 @@ void gr_mailbox_prefetch_lines(const unsigned char *set, size_t bytes)
     }
 }
 
-static size_t block_count(const struct gr_mailbox_call *call, int r)
-{
-    return NULL != call->counts ? call->counts[r] : call->count;
-}
-
-static size_t block_at(const struct gr_mailbox_call *call, int r)
-{
-    return NULL != call->displs ? call->displs[r] : gr_mailbox_elems(call, 0, r);
-}
-
 /*
  * Whether this rank reads its own contribution in its input, where no other core reads it, and not
  * on its board: from byte `offset`, when its turn to be combined comes, nothing was stored over it.
@@ -97,7 +87,7 @@ size_t gr_mailbox_scattered(const struct gr_mailbox_call *call, int p)
 {
     int last = p - 1;
 
-    return block_at(call, last) + block_count(call, last);
+    return gr_mailbox_block_at(call, last) + gr_mailbox_block_count(call, last);
 }
 
 /* Elements that this rank posts; 0: it only receives. */
@@ -105,7 +95,7 @@ static size_t post_count(const struct gr_mailbox *box, const struct gr_mailbox_c
 {
     switch (call->coll) {
     case GR_COLL_ALLGATHER:
-        return block_count(call, box->rank);
+        return gr_mailbox_block_count(call, box->rank);
     case GR_COLL_REDUCE_SCATTER:
         return gr_mailbox_scattered(call, box->p);
     case GR_COLL_ALLTOALL:
@@ -232,8 +222,9 @@ static int take_pair(struct gr_mailbox *box, struct gr_mailbox_call *call)
 
 static int take_scatter(struct gr_mailbox *box, struct gr_mailbox_call *call)
 {
-    return take_reduction(box, call, gr_mailbox_scattered(call, box->p), block_at(call, box->rank),
-                          block_count(call, box->rank));
+    return take_reduction(box, call, gr_mailbox_scattered(call, box->p),
+                          gr_mailbox_block_at(call, box->rank),
+                          gr_mailbox_block_count(call, box->rank));
 }
 
 static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call)
@@ -245,7 +236,7 @@ static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call)
 
     for (; call->next < box->p; call->next++) {
         r = taken_next(box, call);
-        n = block_count(call, r) * elem;
+        n = gr_mailbox_block_count(call, r) * elem;
         if (0 == n) {
             continue;
         }
@@ -253,7 +244,7 @@ static int take_gather(struct gr_mailbox *box, struct gr_mailbox_call *call)
         if (NULL == from) {
             return 0;
         }
-        to = call->out + block_at(call, r) * elem;
+        to = call->out + gr_mailbox_block_at(call, r) * elem;
         if (to != from) {
             memmove(to, from, n); /* this rank's own block may overlap */
         }

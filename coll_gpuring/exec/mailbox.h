@@ -116,6 +116,18 @@ static inline size_t gr_mailbox_elems(const struct gr_mailbox_call *call, int fi
     return n;
 }
 
+/* Elements of a rank's block. */
+static inline size_t gr_mailbox_block_count(const struct gr_mailbox_call *call, int r)
+{
+    return NULL != call->counts ? call->counts[r] : call->count;
+}
+
+/* The element that a rank's block begins at. */
+static inline size_t gr_mailbox_block_at(const struct gr_mailbox_call *call, int r)
+{
+    return NULL != call->displs ? call->displs[r] : gr_mailbox_elems(call, 0, r);
+}
+
 /* Elements of the vector of a reduce_scatter among p ranks: all blocks, and what is between them. */
 size_t gr_mailbox_scattered(const struct gr_mailbox_call *call, int p);
 

@@ -4,6 +4,8 @@
 
 #include "comm/failure.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 
 /* ---- failures ---- */
@@ -22,10 +24,10 @@ void gr_op_report_error(const struct gr_op *op, int rc)
 static void describe_label(uint64_t label, char *text, size_t size)
 {
     enum gr_coll coll = gr_label_coll(label);
-    size_t used = (size_t) snprintf(text, size, "%zu bytes", gr_label_bytes(label));
 
+    snprintf(text, size, "%zu bytes", gr_label_bytes(label));
     if (coll < GR_NCOLLS && gr_coll_is_rooted(coll)) {
-        snprintf(text + used, size - used, ", root %d", gr_label_root(label));
+        gr_text_add(text, size, ", root %d", gr_label_root(label));
     }
 }
 
@@ -58,15 +60,22 @@ void gr_op_end_writing(struct gr_op *op)
     }
 }
 
-bool gr_op_is_left(struct gr_op *op, bool here)
+bool gr_op_waited_long(struct gr_op *op)
 {
     if (0 == op->leave_by) {
         op->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
     }
+    return gr_runtime_now() > op->leave_by;
+}
+
+bool gr_op_is_left(struct gr_op *op, bool here)
+{
+    bool late = gr_op_waited_long(op);
+
     if (here) {
         gr_failure_tell(op->queue->comm);
     }
-    return (here && gr_failure_out(op->queue->comm)) || gr_runtime_now() > op->leave_by;
+    return late || (here && gr_failure_out(op->queue->comm));
 }
 
 /* ---- the end ---- */

@@ -343,9 +343,11 @@ bool gr_op_begin_writing(struct gr_op *op);
 void gr_op_end_writing(struct gr_op *op);
 
 /*
- * A failed op waits until each rank has said that its kernels have left; not for good, since a rank
- * may not look for messages for long. For an executor's abort.
+ * For an executor's abort. Whether a failed op has waited for as long as it is to wait, from its
+ * first call of this on; and whether it need not wait any more, as each rank has said that its
+ * kernels have left: not for good, since a rank may not look for messages for long.
  */
+bool gr_op_waited_long(struct gr_op *op);
 bool gr_op_is_left(struct gr_op *op, bool here);
 
 /* ---- the end (op.c) ---- */

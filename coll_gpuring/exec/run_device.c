@@ -128,45 +128,41 @@ static int device_finish(struct gr_op *op, int rc)
 
 /* ---- reports ---- */
 
-static size_t explain_channels(const struct gr_op *op, const char *algo, char *text, size_t size)
+static void explain_channels(const struct gr_op *op, const char *algo, char *text, size_t size)
 {
     const struct gr_gpu_op *run = &op->run.device;
-    size_t used = strlen(text);
     struct gr_gpu_report report;
     struct gr_step step;
     int ranks[2 * GR_FAN], n;
     uint32_t c;
 
-    for (c = 0; c < run->nchannels && used < size; c++) {
+    for (c = 0; c < run->nchannels; c++) {
         if (gr_gpu_op_waits(run, c, &step, &report, ranks, &n)) {
-            used += (size_t) snprintf(
-                text + used, size - used,
-                "%s%s on devices, channel %u, slice %u, step %u (%s), waits for rank",
-                used > 0 ? "; " : "", algo, c, report.slice, report.index, gr_step_name(&step));
-            used = gr_text_ranks(text, size, used, ranks, n);
+            gr_text_add(text, size,
+                        "%s%s on devices, channel %u, slice %u, step %u (%s), waits for rank",
+                        '\0' != text[0] ? "; " : "", algo, c, report.slice, report.index,
+                        gr_step_name(&step));
+            gr_text_ranks(text, size, ranks, n);
         }
     }
-    return used;
 }
 
 static void device_explain(struct gr_op *op, char *text, size_t size)
 {
     const char *algo = gr_use_name(op->choice.algo);
     int ranks[2 * GR_FAN], n;
-    size_t used;
 
     if (0 != op->leave_by) {
         snprintf(text, size, "failed, other ranks may still write to its buffers");
         return;
     }
     gr_timing_explain(op->queue, text, size);
-    used = explain_channels(op, algo, text, size);
+    explain_channels(op, algo, text, size);
     n = gr_gpu_op_unsent(&op->run.device, ranks, 2 * GR_FAN);
     if (n > 0) {
-        used = (size_t) snprintf(text, size, "%s on devices, all steps done, to be sent to rank",
-                                 algo);
-        gr_text_ranks(text, size, used, ranks, n);
-    } else if (0 == used) {
+        snprintf(text, size, "%s on devices, all steps done, to be sent to rank", algo);
+        gr_text_ranks(text, size, ranks, n);
+    } else if ('\0' == text[0]) {
         snprintf(text, size,
                  "%s on devices, the kernel is running, or not resident on the device yet", algo);
     }

@@ -282,10 +282,7 @@ bool gr_host_abort(struct gr_op *op, bool here)
     if (0 == run->op.zero_copy || gr_net_reclaim(op->queue)) {
         return true;
     }
-    if (0 == op->leave_by) {
-        op->leave_by = gr_runtime_now() + GR_LEAVE_SECONDS;
-    }
-    return gr_net_by_messages() && gr_runtime_now() > op->leave_by;
+    return gr_op_waited_long(op) && gr_net_by_messages();
 }
 
 int gr_host_finish(struct gr_op *op, int rc)
@@ -303,28 +300,25 @@ int gr_host_finish(struct gr_op *op, int rc)
 
 /* ---- reports ---- */
 
-/* Append what a channel waits for to text, which has `used` bytes. Returns how many it has then. */
-static size_t explain_channel(struct gr_op *op, const char *what, uint32_t c, char *text,
-                              size_t size, size_t used)
+/* Append what a channel waits for to text. */
+static void explain_channel(struct gr_op *op, const char *what, uint32_t c, char *text, size_t size)
 {
     const struct gr_stepper *m = &op->run.host.stepper;
     const struct gr_step *step = gr_stepper_waits(m, c);
     int ranks[2 * GR_FAN], n = gr_host_waits_for(&op->run.host.op, c, step, ranks);
 
     if (NULL == step && 0 == n) {
-        return used;
+        return;
     }
-    used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, ", used > 0 ? "; " : "",
-                              what, c);
-    if (NULL != step && used < size) {
-        used +=
-            (size_t) snprintf(text + used, size - used, "slice %u, step %u (%s), waits for rank",
-                              m->at[c].walk.slice, m->at[c].walk.index, gr_step_name(step));
-    } else if (used < size) {
-        used += (size_t) snprintf(text + used, size - used, "all steps done, %s rank",
-                                  op->run.host.op.direct ? "to be fetched by" : "to be sent to");
+    gr_text_add(text, size, "%s%s, channel %u, ", '\0' != text[0] ? "; " : "", what, c);
+    if (NULL != step) {
+        gr_text_add(text, size, "slice %u, step %u (%s), waits for rank", m->at[c].walk.slice,
+                    m->at[c].walk.index, gr_step_name(step));
+    } else {
+        gr_text_add(text, size, "all steps done, %s rank",
+                    op->run.host.op.direct ? "to be fetched by" : "to be sent to");
     }
-    return gr_text_ranks(text, size, used, ranks, n);
+    gr_text_ranks(text, size, ranks, n);
 }
 
 void gr_host_explain(struct gr_op *op, const char *what,
@@ -332,18 +326,16 @@ void gr_host_explain(struct gr_op *op, const char *what,
                      size_t size)
 {
     const char *reason;
-    size_t used;
     uint32_t c;
 
     gr_timing_explain(op->queue, text, size);
-    used = strlen(text);
-    for (c = 0; c < op->run.host.stepper.nchannels && used < size; c++) {
+    for (c = 0; c < op->run.host.stepper.nchannels; c++) {
         reason = NULL == other ? NULL : other(op, c);
         if (NULL != reason) {
-            used += (size_t) snprintf(text + used, size - used, "%s%s, channel %u, waits for %s",
-                                      used > 0 ? "; " : "", what, c, reason);
+            gr_text_add(text, size, "%s%s, channel %u, waits for %s", '\0' != text[0] ? "; " : "",
+                        what, c, reason);
         } else {
-            used = explain_channel(op, what, c, text, size, used);
+            explain_channel(op, what, c, text, size);
         }
     }
 }

@@ -110,16 +110,15 @@ static void leader_explain(struct gr_op *op, char *text, size_t size)
 {
     const struct gr_leader_run *run = &op->run.leader.run;
     int ranks[GR_LEADER_RANKS], leads, n = gr_leader_waits(run, ranks, &leads);
-    size_t used;
 
     if (0 != op->leave_by) {
         snprintf(text, size, "failed, the leader's kernel may still use its buffers");
     } else if (0 == n) {
         snprintf(text, size, "waits for work on this rank's default stream, or for its copies");
     } else {
-        used = (size_t) snprintf(text, size, "one kernel for all ranks, %s rank",
-                                 leads ? "waits for that of" : "waits for");
-        gr_text_ranks(text, size, used, ranks, n);
+        snprintf(text, size, "one kernel for all ranks, %s rank",
+                 leads ? "waits for that of" : "waits for");
+        gr_text_ranks(text, size, ranks, n);
     }
 }
 

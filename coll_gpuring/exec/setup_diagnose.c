@@ -2,6 +2,8 @@
 /* Messages about set-ups: what they wait for, and why they failed. */
 #include "exec/setup.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 
 /* Which links, in words. */
@@ -42,23 +44,22 @@ void gr_setup_explain(void *ctx, char *text, size_t size)
                                          [GR_SETUP_HANDLES] = "handles",
                                          [GR_SETUP_REPLIES] = "replies"};
     struct gr_setup *s = ctx;
-    size_t used = (size_t) snprintf(text, size, "set-up of %s%s, ", gr_use_name(s->use), where(s));
     int k;
 
-    used = used < size ? used : size - 1;
+    snprintf(text, size, "set-up of %s%s, ", gr_use_name(s->use), where(s));
     if (GR_SETUP_NEW == s->state) {
-        snprintf(text + used, size - used, "not begun");
+        gr_text_add(text, size, "not begun");
         return;
     }
     if (GR_SETUP_AGREE == s->state) {
-        snprintf(text + used, size - used, "agreement at distance %d, waits for rank %d",
-                 s->rounds.distance, gr_dissemination_awaits(&s->rounds));
+        gr_text_add(text, size, "agreement at distance %d, waits for rank %d", s->rounds.distance,
+                    gr_dissemination_awaits(&s->rounds));
         return;
     }
-    used += (size_t) snprintf(text + used, size - used, "%s, waits for rank", phases[s->state]);
-    for (k = 0; k < s->awaited && used < size; k++) {
+    gr_text_add(text, size, "%s, waits for rank", phases[s->state]);
+    for (k = 0; k < s->awaited; k++) {
         if (NULL != s->messages[k]) {
-            used += (size_t) snprintf(text + used, size - used, " %d", awaited_rank(s, k));
+            gr_text_add(text, size, " %d", awaited_rank(s, k));
         }
     }
 }

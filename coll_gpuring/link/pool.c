@@ -37,28 +37,29 @@ _Static_assert(offsetof(struct mapping, base) ==
                "padding in the name, whose bytes would be compared");
 
 struct gr_pool {
-    pthread_mutex_t lock;        /* of everything below */
-    struct gr_peer_id self;      /* this process */
-    size_t max_bytes;            /* bound of `held` */
-    size_t reserved;             /* bytes of all segments */
-    size_t held;                 /* bytes of their populated pages */
-    size_t leased;               /* bytes of slabs that are leased, or not left */
-    size_t in_use;               /* of these what is populated for sure */
-    size_t freed;                /* bytes of slabs freed since pages were given back */
-    uint64_t leases;             /* number of the last lease */
-    struct gr_segment *segments; /* owned */
-    struct gr_ranges ranges;     /* free memory */
-    struct gr_slab_list leaving; /* released by this process, in the order of looking */
-    struct gr_ranges kept;       /* pinned slabs not leased, never cut or joined: only its bins */
-    void *mappings;              /* a tree of tsearch(), of struct mapping; owned */
-    int mapped;                  /* in the tree */
-    uint64_t attached;           /* segments that were ever attached */
-    uint64_t checked;            /* of these, when gr_pool_check() was called last */
+    pthread_mutex_t lock;              /* of everything below */
+    struct gr_peer_id self;            /* this process */
+    size_t max_bytes;                  /* bound of `held` */
+    size_t reserved;                   /* bytes of all segments */
+    size_t held;                       /* bytes of their populated pages */
+    size_t leased;                     /* bytes of slabs that are leased, or not left */
+    size_t in_use;                     /* of these what is populated for sure */
+    size_t freed;                      /* bytes of slabs freed since pages were given back */
+    uint64_t leases;                   /* number of the last lease */
+    struct gr_segment *segments;       /* owned */
+    struct gr_ranges ranges;           /* free memory */
+    struct gr_slab_list leaving;       /* released by this process, in the order of looking */
+    struct gr_slab_list kept[GR_BINS]; /* pinned ones that are not leased, by size */
+    void *mappings;                    /* a tree of tsearch(), of struct mapping; owned */
+    int mapped;                        /* in the tree */
+    uint64_t attached;                 /* segments that were ever attached */
+    uint64_t checked;                  /* of these, when gr_pool_check() was called last */
 };
 
 struct gr_pool *gr_pool_open(struct gr_peer_id self, size_t max_bytes)
 {
     struct gr_pool *pool = gr_calloc(1, sizeof(*pool));
+    int k;
 
     if (NULL == pool) {
         return NULL;
@@ -67,7 +68,9 @@ struct gr_pool *gr_pool_open(struct gr_peer_id self, size_t max_bytes)
     pool->self = self;
     pool->max_bytes = max_bytes;
     gr_ranges_init(&pool->ranges);
-    gr_ranges_init(&pool->kept);
+    for (k = 0; k < GR_BINS; k++) {
+        TAILQ_INIT(&pool->kept[k]);
+    }
     TAILQ_INIT(&pool->leaving);
     return pool;
 }
@@ -283,7 +286,7 @@ static void reuse(struct gr_pool *pool, struct gr_slab *slab)
     pool->in_use -= slab->in_use;
     if (GR_SLAB_PINNED == slab->kind) {
         slab->state = GR_SLAB_KEPT;
-        TAILQ_INSERT_HEAD(&pool->kept.bins[gr_ranges_bin(slab->bytes)], slab, entry);
+        TAILQ_INSERT_HEAD(&pool->kept[gr_ranges_bin(slab->bytes)], slab, entry);
         return;
     }
     if (GR_SLAB_SPARSE == slab->kind) {
@@ -337,7 +340,7 @@ static int take_range(struct gr_pool *pool, size_t bytes, size_t align, struct g
 /* A pinned slab of that size that is not leased, or NULL. */
 static struct gr_slab *take_kept(struct gr_pool *pool, size_t bytes, int nusers)
 {
-    struct gr_slab_list *list = &pool->kept.bins[gr_ranges_bin(bytes)];
+    struct gr_slab_list *list = &pool->kept[gr_ranges_bin(bytes)];
     struct gr_slab *slab = TAILQ_FIRST(list);
 
     while (NULL != slab && (slab->bytes != bytes || slab->nusers != nusers)) {

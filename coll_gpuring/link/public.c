@@ -389,15 +389,13 @@ static const struct gr_public_row *waits_elsewhere(const struct gr_public_rows *
 /* What the rank of a row without a wait has done last; "": nothing. */
 static void describe_last(const struct gr_public_row *row, double now, char *text, size_t size)
 {
-    size_t used;
-
     text[0] = '\0';
     if (0 != row->wait.since || '\0' == row->last[0]) {
         return;
     }
-    used = (size_t) snprintf(text, size, "; last call: %s", row->last);
-    if (0 != row->still && used < size) {
-        snprintf(text + used, size - used, ", none for %.0f s", now - row->still);
+    gr_text_add(text, size, "; last call: %s", row->last);
+    if (0 != row->still) {
+        gr_text_add(text, size, ", none for %.0f s", now - row->still);
     }
 }
 
